@@ -77,7 +77,7 @@ impl Calibration {
         let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
         let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
         let observed = |text: &String| {
-            let sums = observe(&model, text);
+            let sums = observe(&model, naming, text);
             progress.advance(1);
             sums
         };
@@ -105,14 +105,19 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
     MappedFile::from_file(file).map_err(|error| Error::reading(NAME, &error))
 }
 
-/// The sums of squares by place and column, and the number of rows.
+/// The sums of squares by place and column, and the number of rows. Layers that share a place make
+/// all of its columns larger by the same factor, which does not change their scales.
 #[derive(Default)]
 struct Sums {
     rows: u64,
     columns: HashMap<Place, Vec<f64>>,
 }
 
-fn observe<W: Weights + Sync>(model: &Encoder<W>, text: &str) -> Result<Sums, CoreError> {
+fn observe<W: Weights + Sync>(
+    model: &Encoder<W>,
+    naming: Naming,
+    text: &str,
+) -> Result<Sums, CoreError> {
     let ids = model.encode(text, model.usual_tokens(), &mut TextSession::default())?.ids;
     let Some(config) = model.network().config().filter(|_| !ids.is_empty()) else {
         return Ok(Sums::default());
@@ -120,7 +125,7 @@ fn observe<W: Weights + Sync>(model: &Encoder<W>, text: &str) -> Result<Sums, Co
     let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
     let lengths = [ids.len()];
     let texts = Batch::new(&ids, &lengths);
-    observed(config, ids.len(), |see| {
+    observed((config, naming), ids.len(), |see| {
         let mut check = |_, states: &[f32]| check_finite(states);
         model.states(&mut session, &InOrder, &texts, &mut check, see)
     })
@@ -135,7 +140,7 @@ fn check_finite(values: &[f32]) -> Result<(), CoreError> {
 
 /// Sums up the activations that `run` passes on for a text of so many tokens.
 fn observed(
-    config: &Config,
+    (config, naming): (&Config, Naming),
     tokens: usize,
     run: impl FnOnce(&Inputs<'_>) -> Result<(), CoreError>,
 ) -> Result<Sums, CoreError> {
@@ -143,7 +148,7 @@ fn observed(
     run(&|seen| {
         let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(known) = &mut *columns else { return };
-        match sums_at(known, (seen.layer, seen.input), seen.input.cols(config)) {
+        match sums_at(known, naming.observed(&seen), seen.input.cols(config)) {
             Ok(sums) => add_squares(sums, seen.values),
             Err(error) => *columns = Err(error),
         }

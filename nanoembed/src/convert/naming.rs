@@ -1,6 +1,6 @@
 //! Names of a model's tensors, and the purposes that these tell.
 
-use nanoembed_core::model::{BERT_NAMES, LayerInput, Names};
+use nanoembed_core::model::{BERT_NAMES, LayerInput, Names, Observation};
 
 /// The names that a static model's table has.
 const TABLES: [&str; 4] =
@@ -28,6 +28,14 @@ impl Naming {
             Self::Bert => BERT_NAMES.place(name),
             Self::Family(names) => names.place(name),
             Self::Table => None,
+        }
+    }
+
+    /// The place of an observed input: all layers that share their weights are the first.
+    pub(crate) fn observed(self, seen: &Observation<'_>) -> Place {
+        match self {
+            Self::Family(names) if names.shares_layers() => (0, seen.input),
+            _ => (seen.layer, seen.input),
         }
     }
 

@@ -152,7 +152,7 @@ pub fn measure_texts(
         let mut session = model.session_for(plan).map_err(failed)?;
         let lengths = [ids.len()];
         let texts = Batch::new(&ids, &lengths);
-        collect(config, (&sums, &kernels), |see| {
+        collect((config, naming), (&sums, &kernels), |see| {
             model.states(&mut session, &InOrder, &texts, &mut |_, _| Ok(()), see)
         })
         .map_err(failed)?;
@@ -288,14 +288,14 @@ fn observe(
     texts.iter().try_for_each(|text| limit::append(&mut ids, text))?;
     let lengths: Vec<usize> = limit::exactly(texts.iter().map(Vec::len))?;
     let texts = Batch::new(&ids, &lengths);
-    collect(config, (sums, kernels), |see| {
+    collect((config, Naming::Bert), (sums, kernels), |see| {
         model.states(session, &InOrder, &texts, &mut |_, _| Ok(()), see)
     })
 }
 
 /// Adds the activations that `run` passes on.
 fn collect(
-    config: &Config,
+    (config, naming): (&Config, Naming),
     (sums, kernels): (&Mutex<Sums>, &Kernels),
     run: impl FnOnce(&Seen<'_>) -> std::result::Result<(), CoreError>,
 ) -> std::result::Result<(), CoreError> {
@@ -304,7 +304,7 @@ fn collect(
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
         let reserved = sums.try_reserve(1).map_err(|_| NO_MEMORY);
         let added = reserved.and_then(|()| {
-            let products = sums.entry((seen.layer, seen.input)).or_default();
+            let products = sums.entry(naming.observed(&seen)).or_default();
             products.add(seen.values, seen.input.cols(config), kernels)
         });
         if let Err(error) = added {
