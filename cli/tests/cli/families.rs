@@ -85,7 +85,7 @@ fn is_near(model: &Path, rows: &[Value], numbers: &[Vec<f64>]) {
 
 /// Shows `judge` each row with the embedding that `command` prints, and holds its ids against those
 /// of the model's tokenizer.
-fn each_embedding(
+pub fn each_embedding(
     model: &Path,
     command: &[&str],
     rows: &[Value],
@@ -113,7 +113,7 @@ fn each_embedding(
     }
 }
 
-fn number_of(row: &Value) -> usize {
+pub fn number_of(row: &Value) -> usize {
     usize::try_from(row["row"].as_u64().unwrap()).unwrap()
 }
 

@@ -1,5 +1,6 @@
 //! The program as its users see it: arguments in; stdout, stderr, files and exit status out.
 
+mod adapters;
 mod amb;
 mod byte_pairs;
 mod cases;

@@ -140,20 +140,24 @@ fn one_file_with_all_weights_counts_before_an_index() {
 }
 
 #[test]
-fn an_adapter_beside_the_weights_is_refused_by_name() {
+fn an_adapter_beside_the_weights_is_merged_or_refused_by_name() {
     let model = TinyModel::new();
     let (folder, out) = (model.path().to_str().unwrap(), |name: &str| model.join(name));
     let adapter = json!({"peft_type": "LORA", "r": 8, "target_modules": ["query"]});
     fs::write(model.join("adapter_config.json"), adapter.to_string()).unwrap();
     for arguments in [
-        &["embed", "-m", folder, "hello"][..],
-        &["convert", folder, &out("o.weights")],
-        &["quantize", folder, &out("o.gguf"), "--type", "q8_0"],
+        &["quantize", folder, &out("o.gguf"), "--type", "q8_0"][..],
         &["migrate", folder, &out("o.safetensors")],
         &["migrate", folder, &out("o.gguf")],
     ] {
         let said = failure(arguments, b"", 1);
         assert!(said.contains("error[208]") && said.contains("adapter_config.json"), "{said}");
+    }
+    for arguments in
+        [&["embed", "-m", folder, "hello"][..], &["convert", folder, &out("o.weights")]]
+    {
+        let said = failure(arguments, b"", 3);
+        assert!(said.contains("adapter_model.safetensors: no such file"), "{said}");
     }
 }
 

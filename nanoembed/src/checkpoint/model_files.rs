@@ -9,14 +9,19 @@ use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::{ErrorKind, limit};
 
 use crate::error::{Error, Result};
+use crate::folder::adapter::FolderAdapter;
+use crate::hashed;
 use crate::layer_names::LayerNumbering;
-use crate::stored::folder_weights::RESIDUAL;
+use crate::stored::adapted::merge;
+use crate::stored::folder_weights::{RESIDUAL, own_folder};
 use crate::stored::{Contents, FileSet};
 
 /// The open files.
 pub struct ModelFiles {
     weights: FileSet,
     residual: Option<FileSet>,
+    /// Tensors in place of those of the same names in `weights`.
+    merged: Option<FileSet>,
 }
 
 impl ModelFiles {
@@ -27,7 +32,19 @@ impl ModelFiles {
         let residual = weights.folder().join(RESIDUAL);
         let takes_residual = weights.format() == Some(Format::Uqff) && residual.exists();
         let residual = takes_residual.then(|| FileSet::open(&residual)).transpose()?;
-        Ok(Self { weights, residual })
+        Ok(Self { weights, residual, merged: None })
+    }
+
+    /// Opens the files of the model that an adapter is for, and merges the adapter into them.
+    pub(crate) fn adapted(adapter: &FolderAdapter) -> Result<Self> {
+        let own = own_folder(&adapter.base)?;
+        let opened = Self::open(&own)?;
+        let merged = merge(adapter, &opened.weights)?;
+        Ok(Self { merged: Some(merged), ..opened })
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &FileSet> {
+        std::iter::once(&self.weights).chain(&self.residual).chain(&self.merged)
     }
 
     /// The name that messages give to all files together.
@@ -37,8 +54,7 @@ impl ModelFiles {
 
     /// The bytes of all files together.
     pub fn bytes(&self) -> u64 {
-        let files = std::iter::once(&self.weights).chain(&self.residual);
-        files.flat_map(FileSet::iter).map(|(_, bytes)| bytes.len() as u64).sum()
+        self.sets().map(FileSet::bytes).sum()
     }
 
     /// True if a `residual.safetensors` should be there and is not.
@@ -48,8 +64,7 @@ impl ModelFiles {
 
     /// When the newest of them was changed.
     pub fn modified(&self) -> Option<SystemTime> {
-        let files = std::iter::once(&self.weights).chain(&self.residual);
-        files
+        self.sets()
             .flat_map(FileSet::iter)
             .filter_map(|(path, _)| path.metadata().ok()?.modified().ok())
             .max()
@@ -68,7 +83,16 @@ impl ModelFiles {
             self.name_layers(&mut contents, config)?;
         }
         let failed = |error| Error::in_file(self.name(), error);
+        let merged = self.merged.as_ref().map(|set| Ok((set, set.contents()?))).transpose()?;
+        if let Some((_, merged)) = &merged {
+            let names = hashed::set(merged.tensors.iter().map(|tensor| tensor.name.as_str()));
+            let names = names.map_err(failed)?;
+            contents.tensors.retain(|tensor| !names.contains(tensor.name.as_str()));
+        }
         let mut all = limit::collected([(&self.weights, contents)]).map_err(failed)?;
+        if let Some(merged) = merged {
+            limit::push(&mut all, merged).map_err(failed)?;
+        }
         if let Some(residual) = &self.residual {
             limit::push(&mut all, (residual, residual.contents()?)).map_err(failed)?;
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use nanoembed_core::owned::folder::{
-    FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting, read_allowing,
+    ADAPTER, CONFIG, FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting,
+    read_allowing,
 };
 use nanoembed_core::text::json::{LexemeKind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -16,13 +17,22 @@ use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
 use crate::role::Role;
 
-const CONFIG: &str = "config.json";
+/// The files of a tokenizer, which belong together.
+const TOKENIZER: [&str; 5] = [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+];
 
 /// The texts of a folder.
 pub(crate) struct FolderTexts {
     folder: PathBuf,
     /// The file that is read for `config.json`, if that is another one.
     config: Option<PathBuf>,
+    /// The folder of the model that the folder's adapter is for.
+    base: Option<PathBuf>,
     allowed: Arc<Allowed>,
     /// The role of texts, by which a model with a Router has its modules.
     role: Role,
@@ -82,12 +92,24 @@ impl Allowed {
 impl FolderTexts {
     pub(crate) fn new(folder: &Path) -> Self {
         let (allowed, role, route) = Default::default();
-        Self { folder: folder.to_owned(), config: None, allowed, role, route }
+        Self { folder: folder.to_owned(), config: None, base: None, allowed, role, route }
     }
 
     /// The same, but `config` is read for `config.json`.
     pub(crate) fn with_config(folder: &Path, config: Option<&Path>) -> Self {
         Self { config: config.map(Path::to_owned), ..Self::new(folder) }
+    }
+
+    /// The same, but the folder holds an adapter for the model in `base`, which has the texts that
+    /// the folder lacks. If the adapter was saved with modules, that is `config.json` alone.
+    pub(crate) fn adapting(self, base: Option<PathBuf>) -> Self {
+        Self { base, ..self }
+    }
+
+    /// The texts of `folder`, which is that of the model or of a module, read in the same way.
+    pub(crate) fn of_module(&self, folder: &Path) -> Self {
+        let base = self.base.clone().filter(|_| folder == self.folder);
+        Self::new(folder).allowing(&self.allowed).adapting(base)
     }
 
     /// The same, but unknown members of these names are passed over.
@@ -111,15 +133,38 @@ impl FolderTexts {
     }
 
     /// The file at `path` of the folder.
-    fn file(&self, path: &str) -> PathBuf {
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
         match &self.config {
             Some(config) if path == CONFIG => config.clone(),
-            _ => self.folder.join(path),
+            _ => self.folder_of(path).join(path),
         }
+    }
+
+    /// The folder with the file at `path`.
+    fn folder_of(&self, path: &str) -> &Path {
+        let Self { folder, base, .. } = self;
+        let Some(base) = base else { return folder };
+        let has = |name: &str| folder.join(name).exists();
+        let is_own = match path {
+            CONFIG => has(CONFIG),
+            _ if TOKENIZER.contains(&path) => TOKENIZER.iter().any(|name| has(name)),
+            _ => has(path) || has(MODULES),
+        };
+        if is_own { folder } else { base }
+    }
+
+    /// The folder with the files of the tokenizer.
+    pub(crate) fn tokenizer_folder(&self) -> &Path {
+        let [first, ..] = TOKENIZER;
+        self.folder_of(first)
     }
 
     /// The text at `path` of the folder, if it is there.
     pub(crate) fn get(&self, path: &str) -> Result<Option<String>> {
+        if path == ADAPTER && self.base.is_some() {
+            // It is merged into the weights.
+            return Ok(None);
+        }
         let whole = self.file(path);
         match whole_file::read_text(&whole) {
             Ok(text) => Ok(Some(text)),

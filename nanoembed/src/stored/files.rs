@@ -70,6 +70,11 @@ impl FileSet {
         Self::from_paths(uqff_shards(path))?.with_parts()
     }
 
+    /// A file in memory, which messages call by its `path`.
+    pub(crate) fn from_bytes(path: PathBuf, bytes: Bytes) -> Self {
+        Self { files: vec![(path, bytes)], given: None }
+    }
+
     fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
         Self::opened(paths, MappedFile::open)
     }

@@ -1,5 +1,6 @@
 //! The description of a model that embeds or compares texts.
 
+use super::adapter::ADAPTER;
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::masked_models::refuse_masked;
 use super::modules::ModuleList;
@@ -13,9 +14,6 @@ use crate::text::json::{Fault, Value};
 
 /// The settings of a tokenizer, separate from its file.
 pub(super) const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
-
-/// The configuration of an adapter as peft saves it, which would change the model.
-const ADAPTER: &str = "adapter_config.json";
 
 /// A model as described by the texts of its folder.
 #[derive(Clone, Debug, PartialEq)]

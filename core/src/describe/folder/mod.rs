@@ -10,11 +10,12 @@
 //! | `wordembedding_config.json`, `whitespacetokenizer_config.json` | the words of a table, and how they are looked up | `words` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
 //! | all of these but prompts, written | | `write` |
-//! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
+//! | `adapter_config.json` | a LoRA adapter, for hosts that merge it; elsewhere it is rejected | `adapter` |
 //!
 //! The source of the texts implements [`Texts`]: a folder, a `.weights` or an `.amb` file, or a web
 //! page that fetches them.
 
+mod adapter;
 mod dense;
 mod description;
 mod encoder_settings;
@@ -31,6 +32,7 @@ mod texts;
 mod words;
 mod write;
 
+pub use adapter::{ADAPTER, AdapterSettings};
 pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;

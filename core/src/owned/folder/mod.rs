@@ -7,12 +7,13 @@
 //! | `config.json` | the transformer, or the table of vectors |
 //! | `router_config.json` | the route that texts take |
 //! | `config_sentence_transformers.json` | prompts |
-//! | `adapter_config.json` | whether there is an adapter, which is refused |
+//! | `adapter_config.json` | a LoRA adapter: [`Adapter`] is for callers that merge it; a model with one is refused |
 //! | `tokenizer.json`, or BERT's `vocab.txt`, and what `tokenizer_config.json` says beside it | the tokenizer |
 //! | `model.safetensors.index.json` | which files hold the weights |
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
+mod adapter;
 mod allowed;
 mod description;
 mod modules;
@@ -30,8 +31,9 @@ use alloc::string::String;
 use core::fmt;
 
 pub use crate::describe::folder::{
-    Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
+    ADAPTER, Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
 };
+pub use adapter::Adapter;
 pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nanoembed_core::owned::AddedWord;
-use nanoembed_core::owned::folder::Modules;
+use nanoembed_core::owned::folder::{ADAPTER, Modules};
 use nanoembed_core::{ErrorKind, limit};
 
 use crate::causal::gguf::GgufFile;
@@ -108,12 +108,17 @@ impl Conversion {
         let config = self.config.as_deref();
         match from {
             ModelForm::HuggingFace => {
-                // Of models in a folder of their own, only those of texts are known.
+                // Of models in a folder of their own, only those of texts are known, and only into
+                // their weights adapters are merged.
                 let texts = FolderTexts::new(&self.input).for_role(self.role);
                 let first = || passed_over(texts.read(|texts| Modules::first_folder(texts)));
+                let has_adapter = || {
+                    let decoder = || DecoderSettings::allowing(&self.input, config, allowed);
+                    Ok(self.input.join(ADAPTER).exists() && decoder()?.is_none())
+                };
                 let is_deeper = config.is_none()
                     && self.input.is_dir()
-                    && first()?.is_some_and(|folder| !folder.is_empty());
+                    && (has_adapter()? || first()?.is_some_and(|folder| !folder.is_empty()));
                 if is_deeper {
                     let folder = EncoderFolder::open_for(&self.input, self.role, allowed)?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));

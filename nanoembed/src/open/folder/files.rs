@@ -12,6 +12,7 @@ use super::{tensor_fault, tokenizer};
 use crate::causal::weights::ModelWeights;
 use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Kind, Result};
+use crate::folder::adapter::FolderAdapter;
 use crate::folder::prompts::Prompts;
 use crate::folder::texts::{Allowed, FolderTexts};
 use crate::role::Role;
@@ -40,20 +41,25 @@ impl EncoderFolder {
     /// The same for texts of a role, and some unknown members of its texts are passed over.
     pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path))?;
-        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
+        let adapter = FolderAdapter::in_folder(&folder, allowed)?;
+        let base = adapter.as_ref().map(|adapter| adapter.base.clone());
+        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role).adapting(base);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
         // A file of one route says nothing of another's weights.
         let is_named =
             !path.is_dir() && (texts.route()?.is_none() || folder_of(path) == own_folder);
-        let files = ModelFiles::open(if is_named { path } else { &own_folder });
+        let files = match &adapter {
+            Some(adapter) => ModelFiles::adapted(adapter),
+            None => ModelFiles::open(if is_named { path } else { &own_folder }),
+        };
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let mut head = Vec::new();
         for module in model.modules.iter().flat_map(Modules::weight_folders) {
             let module = module.map_err(|error| Error::in_file(MODULES, error))?;
-            let own = folder.join(&module);
-            let weights = own.join(WEIGHTS);
+            let weights = texts.file(&format!("{module}{WEIGHTS}"));
+            let own = folder_of(&weights);
             if !weights.exists()
                 && let Some(foreign) = only_foreign(&own)
             {
@@ -100,7 +106,7 @@ impl EncoderFolder {
 
     /// The name of the route that texts of a role take.
     pub(crate) fn route_for(&self, role: Role) -> Result<Option<String>> {
-        let texts = FolderTexts::new(self.texts.path()).allowing(self.texts.allowed());
+        let texts = self.texts.of_module(self.texts.path());
         Ok(texts.for_role(role).route()?.map(|route| route.name.clone()))
     }
 
@@ -176,8 +182,7 @@ impl EncoderFolder {
 
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
-        let texts = FolderTexts::new(&self.own_folder).allowing(self.texts.allowed());
-        tokenizer::read(&texts, &self.own_folder, &self.model)
+        tokenizer::read(&self.texts.of_module(&self.own_folder), &self.model)
     }
 
     /// The names of classes.

@@ -17,8 +17,8 @@ use crate::error::{Error, Result, name_of};
 use crate::folder::texts::FolderTexts;
 use crate::folder::tokenizer_json::{FILE, SAVE_AGAIN, described, failed};
 
-/// Reads the tokenizer of a model, whose own folder `folder` is.
-pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
+/// Reads the tokenizer of a model from the texts of its own folder.
+pub(super) fn read(texts: &FolderTexts, model: &FolderModel) -> Result<Pipeline> {
     if model.has_words() {
         return texts.read(|texts| FolderModel::word_tokenizer(texts, ""));
     }
@@ -37,7 +37,10 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
                 .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
             pipeline
         }
-        None => bert_pipeline(&FolderTokenizer::read(folder, texts.allowed())?, folder)?,
+        None => {
+            let folder = texts.tokenizer_folder();
+            bert_pipeline(&FolderTokenizer::read(folder, texts.allowed())?, folder)?
+        }
     };
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;

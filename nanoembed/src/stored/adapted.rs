@@ -1,0 +1,251 @@
+//! Weights into which a LoRA adapter is merged: `W + s·B·A`, with the `s` of its settings.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use nanoembed_core::format::safetensors::{SafetensorsPlan, SafetensorsWriter};
+use nanoembed_core::owned::folder::{ADAPTER, Adapter};
+use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+use rayon::prelude::*;
+use regex_lite::Regex;
+
+use super::{FileSet, Stored};
+use crate::checkpoint::tensor::le_bytes;
+use crate::error::{Error, Result, name_of};
+use crate::folder::adapter::FolderAdapter;
+use crate::hashed;
+
+/// The adapter's weights, and the form of them that only Python reads.
+const WEIGHTS: &str = "adapter_model.safetensors";
+const PICKLE: &str = "adapter_model.bin";
+
+/// What peft puts before the names of a model's modules.
+const PREFIX: &str = "base_model.model.";
+/// The end of the name of a module's matrix.
+const WEIGHT: &str = ".weight";
+/// The factors of a product, by the ends of their names.
+const FACTORS: [&str; 2] = [".lora_A.weight", ".lora_B.weight"];
+
+/// The two factors for the matrix of a module: `[rank, inputs]` and `[outputs, rank]`.
+type Factors<'a> = [Option<&'a Stored<'a>>; 2];
+
+/// The matrices of `base` that the adapter changes, changed, in f32.
+pub(crate) fn merge(adapter: &FolderAdapter, base: &FileSet) -> Result<FileSet> {
+    let path = adapter.folder.join(WEIGHTS);
+    if !path.exists() && adapter.folder.join(PICKLE).exists() {
+        let message = format!("the adapter has its weights only as `{PICKLE}`, a pickle");
+        return Err(Error::input(ErrorKind::UnknownFormat, message)
+            .at(name_of(&adapter.folder))
+            .with_hint("save it with `safe_serialization=True`"));
+    }
+    let files = FileSet::open(&path)?;
+    let (factors, originals) = (files.contents()?, base.contents()?);
+    let modules = modules(&factors.tensors, &path)?;
+    let prefix = modules.first().map_or("", |(module, _)| prefix(&originals.tensors, module));
+    let merging = Merging::new(&adapter.settings, (&originals.tensors, prefix), &path)?;
+    let mut merged = Vec::new();
+    for (module, factors) in modules {
+        let [Some(inner), Some(outer)] = factors else {
+            let message = format!("`{PREFIX}{module}` has only one of its two factors");
+            return Err(Error::input(ErrorKind::MissingTensor, message).at(name_of(&path)));
+        };
+        let matrix = merging.matrix(module, [inner, outer])?;
+        limit::push(&mut merged, matrix).map_err(|error| merging.failed(error))?;
+    }
+    let bytes = as_file(&merged).map_err(|error| merging.failed(error))?;
+    Ok(FileSet::from_bytes(path, bytes.into()))
+}
+
+/// The factors by the names of their modules, in the order of the file.
+fn modules<'a>(tensors: &'a [Stored<'a>], path: &Path) -> Result<Vec<(&'a str, Factors<'a>)>> {
+    let failed = |error| Error::in_file(name_of(path), error);
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut found: Vec<(&str, Factors<'_>)> = Vec::new();
+    for tensor in tensors {
+        let module = tensor.name.strip_prefix(PREFIX).unwrap_or(&tensor.name);
+        let factor = (0..).zip(FACTORS).find_map(|(at, end)| Some((at, module.strip_suffix(end)?)));
+        let Some((at, module)) = factor else {
+            let message = format!("`{}` is no factor of a plain LoRA adapter", tensor.name);
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(path)));
+        };
+        let place = match places.get(module) {
+            Some(place) => *place,
+            None => {
+                hashed::insert(&mut places, module, found.len()).map_err(failed)?;
+                limit::push(&mut found, (module, [None; 2])).map_err(failed)?;
+                found.len() - 1
+            }
+        };
+        if let Some(factor) = found.get_mut(place).and_then(|(_, factors)| factors.get_mut(at)) {
+            let before: Option<&Stored<'_>> = factor.replace(tensor);
+            if before.is_some() {
+                let message = format!("there are two of `{}`", tensor.name);
+                return Err(Error::input(ErrorKind::DuplicateName, message).at(name_of(path)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A matrix with its name and shape.
+struct Merged<'a> {
+    name: &'a str,
+    shape: Shape,
+    values: Vec<f32>,
+}
+
+/// An adapter and the tensors of the model that it is for.
+struct Merging<'a> {
+    path: &'a Path,
+    settings: &'a Adapter,
+    ranks: Vec<(Regex, f64)>,
+    alphas: Vec<(Regex, f64)>,
+    originals: HashMap<&'a str, &'a Stored<'a>>,
+    prefix: &'a str,
+}
+
+impl<'a> Merging<'a> {
+    fn new(
+        settings: &'a Adapter,
+        (originals, prefix): (&'a [Stored<'a>], &'a str),
+        path: &'a Path,
+    ) -> Result<Self> {
+        let originals = hashed::map(originals.iter().map(|it| (it.name.as_str(), it)));
+        Ok(Self {
+            prefix,
+            path,
+            settings,
+            ranks: patterns(&settings.ranks, path)?,
+            alphas: patterns(&settings.alphas, path)?,
+            originals: originals.map_err(|error| Error::in_file(name_of(path), error))?,
+        })
+    }
+
+    fn failed(&self, error: CoreError) -> Error {
+        Error::in_file(name_of(self.path), error)
+    }
+
+    fn refuse(&self, kind: ErrorKind, message: String) -> Error {
+        Error::input(kind, message).at(name_of(self.path))
+    }
+
+    /// The matrix of a module with the product of the factors added to it.
+    fn matrix(&self, module: &str, factors: [&Stored<'a>; 2]) -> Result<Merged<'a>> {
+        let original = self.original(module)?;
+        let [inner, outer] = factors;
+        let shapes = [inner, outer, original].map(|tensor| *tensor.values.shape());
+        let ([rank, inputs], [outputs, same], [rows, cols]) =
+            match shapes.each_ref().map(|shape| <[u64; 2]>::try_from(shape.dims())) {
+                [Ok(inner), Ok(outer), Ok(original)] => (inner, outer, original),
+                _ => return Err(self.refuse(ErrorKind::WrongShape, no_matrices(module))),
+            };
+        let (expected, factor) = self.scale(module);
+        if rank as f64 != expected {
+            let message =
+                format!("`{module}` has a product of rank {rank}, and the settings say {expected}");
+            return Err(self.refuse(ErrorKind::WrongShape, message));
+        }
+        if rank != same || [rows, cols] != [outputs, inputs] {
+            let message = format!(
+                "`{module}` is [{rows}, {cols}], and its factors are [{outputs}, {same}] and [{rank}, {inputs}]"
+            );
+            return Err(self.refuse(ErrorKind::WrongShape, message));
+        }
+        let (inner, outer) = (inner.all()?, outer.all()?);
+        let mut values = original.all()?;
+        let (rank, cols) = (rank.max(1) as usize, cols.max(1) as usize);
+        let rows = values.par_chunks_mut(cols).zip(outer.par_chunks(rank));
+        rows.for_each(|(row, outer)| add_product(row, outer, &inner, factor));
+        Ok(Merged { name: &original.name, shape: *original.values.shape(), values })
+    }
+
+    /// The weight of a module.
+    fn original(&self, module: &str) -> Result<&'a Stored<'a>> {
+        let name = limit::joined(&[module, WEIGHT]).map_err(|error| self.failed(error))?;
+        let whole = limit::joined(&[self.prefix, &name]).map_err(|error| self.failed(error))?;
+        // A model that lies alone in its file may have been a part of another one.
+        let alone = name.split_once('.').and_then(|(_, rest)| self.originals.get(rest));
+        let found = self.originals.get(whole.as_str()).or(alone).copied();
+        found.ok_or_else(|| {
+            let message = format!("the model that the adapter is for has no tensor `{name}`");
+            self.refuse(ErrorKind::MissingTensor, message)
+        })
+    }
+
+    /// The rank of the product for a module, and its factor.
+    fn scale(&self, module: &str) -> (f64, f64) {
+        let first = |patterns: &[(Regex, f64)]| {
+            patterns.iter().find(|(pattern, _)| pattern.is_match(module)).map(|(_, value)| *value)
+        };
+        let Adapter { by_root, rank, alpha, .. } = *self.settings;
+        let rank = first(&self.ranks).unwrap_or(rank);
+        let alpha = first(&self.alphas).unwrap_or(alpha);
+        (rank, alpha / if by_root { rank.sqrt() } else { rank })
+    }
+}
+
+fn no_matrices(module: &str) -> String {
+    format!("`{module}` or one of its factors is no matrix")
+}
+
+/// Adds `factor · outer · inner` to a row of a matrix.
+fn add_product(row: &mut [f32], outer: &[f32], inner: &[f32], factor: f64) {
+    const BLOCK: usize = 64;
+    let cols = row.len();
+    for (at, block) in row.chunks_mut(BLOCK).enumerate() {
+        let mut sums = [0.0; BLOCK];
+        for (&a, inner) in outer.iter().zip(inner.chunks_exact(cols)) {
+            let inner = inner.get(at * BLOCK..).unwrap_or_default();
+            for (sum, &b) in sums.iter_mut().zip(inner) {
+                *sum += f64::from(a) * f64::from(b);
+            }
+        }
+        for (value, sum) in block.iter_mut().zip(sums) {
+            *value = (f64::from(*value) + factor * sum) as f32;
+        }
+    }
+}
+
+/// What stands in the model's file before the names of its modules, one of which is `module`: models
+/// that are saved with a head have it, and an adapter's modules may be named without it.
+fn prefix<'a>(originals: &'a [Stored<'a>], module: &str) -> &'a str {
+    let before = |it: &'a Stored<'a>| it.name.strip_suffix(WEIGHT)?.strip_suffix(module);
+    let mut found = originals.iter().filter_map(before).filter(|it| it.ends_with('.'));
+    let is_exact = originals.iter().any(|it| before(it) == Some(""));
+    match (found.next(), found.next()) {
+        (Some(only), None) if !is_exact => only,
+        _ => "",
+    }
+}
+
+/// The expressions as peft applies them: to the end of a name after a dot, or all of it.
+fn patterns(patterns: &[(String, f64)], path: &Path) -> Result<Vec<(Regex, f64)>> {
+    let mut known = Vec::new();
+    for (pattern, value) in patterns {
+        let whole = Regex::new(&format!("^(?:.*\\.)?(?:{pattern})$")).map_err(|error| {
+            let message =
+                format!("`{pattern}` is no regular expression that is understood: {error}");
+            Error::input(ErrorKind::UnsupportedSetting, message)
+                .at(name_of(&path.with_file_name(ADAPTER)))
+        })?;
+        limit::push(&mut known, (whole, *value))
+            .map_err(|error| Error::in_file(name_of(path), error))?;
+    }
+    Ok(known)
+}
+
+/// The bytes of a safetensors file with these matrices.
+fn as_file(matrices: &[Merged<'_>]) -> std::result::Result<Vec<u8>, CoreError> {
+    let specs =
+        matrices.iter().map(|it| TensorSpec { name: it.name, dtype: Dtype::F32, shape: it.shape });
+    let specs = limit::exactly(specs)?;
+    let plan = SafetensorsPlan::new(&specs);
+    let bytes = usize::try_from(plan.file_bytes()?).map_err(|_| ErrorKind::SizeOverflow);
+    let bytes = bytes.map_err(|kind| CoreError::new(0, kind))?;
+    let mut writer = SafetensorsWriter::new(&plan, limit::reserved(bytes)?)?;
+    for matrix in matrices {
+        writer.data(&le_bytes(&matrix.values)?)?;
+    }
+    writer.finish()
+}
