@@ -4,9 +4,11 @@
 //! |---|---|
 //! | a Hugging Face folder | `hugging_face`, `settings`, `vocabulary` |
 //! | all weights of a model, UQFF's residual file among them | `model_files` |
+//! | weights into which an adapter is merged | `adapted` |
 //! | an EMBD `.weights` file of either variant | `weights` |
 //! | a GGUF file | `gguf` |
 
+pub(crate) mod adapted;
 pub mod gguf;
 pub mod hugging_face;
 pub mod model_files;

@@ -8,11 +8,11 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::{ErrorKind, limit};
 
+use super::adapted::merge;
 use crate::error::{Error, Result};
 use crate::folder::adapter::FolderAdapter;
 use crate::hashed;
 use crate::layer_names::LayerNumbering;
-use crate::stored::adapted::merge;
 use crate::stored::folder_weights::{RESIDUAL, own_folder};
 use crate::stored::{Contents, FileSet};
 

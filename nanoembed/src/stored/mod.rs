@@ -2,7 +2,6 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `adapted` | weights into which an adapter is merged |
 //! | `file_names` | names of shards and parts |
 //! | `entries` | memory for the entries of a safetensors container |
 //! | `files` | files that belong together, and their contents |
@@ -12,7 +11,6 @@
 //! | `diagnosis` | errors in a file, with the name of the thing at fault |
 //! | `int8` | 8-bit codes whose scales are separate tensors |
 
-pub(crate) mod adapted;
 pub mod diagnosis;
 pub mod entries;
 pub mod file_names;

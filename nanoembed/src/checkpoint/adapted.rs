@@ -5,16 +5,16 @@ use std::path::Path;
 
 use nanoembed_core::format::safetensors::{SafetensorsPlan, SafetensorsWriter};
 use nanoembed_core::owned::folder::{ADAPTER, Adapter};
-use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
+use nanoembed_core::tensor::{Dtype, TensorSpec};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 use regex_lite::Regex;
 
-use super::{FileSet, Stored};
-use crate::checkpoint::tensor::le_bytes;
+use super::tensor::le_bytes;
 use crate::error::{Error, Result, name_of};
 use crate::folder::adapter::FolderAdapter;
 use crate::hashed;
+use crate::stored::{FileSet, Stored};
 
 /// The adapter's weights, and the form of them that only Python reads.
 const WEIGHTS: &str = "adapter_model.safetensors";
@@ -44,16 +44,16 @@ pub(crate) fn merge(adapter: &FolderAdapter, base: &FileSet) -> Result<FileSet> 
     let modules = modules(&factors.tensors, &path)?;
     let prefix = modules.first().map_or("", |(module, _)| prefix(&originals.tensors, module));
     let merging = Merging::new(&adapter.settings, (&originals.tensors, prefix), &path)?;
-    let mut merged = Vec::new();
+    let mut changes = Vec::new();
     for (module, factors) in modules {
         let [Some(inner), Some(outer)] = factors else {
             let message = format!("`{PREFIX}{module}` has only one of its two factors");
             return Err(Error::input(ErrorKind::MissingTensor, message).at(name_of(&path)));
         };
-        let matrix = merging.matrix(module, [inner, outer])?;
-        limit::push(&mut merged, matrix).map_err(|error| merging.failed(error))?;
+        let change = merging.change(module, [inner, outer])?;
+        limit::push(&mut changes, change).map_err(|error| merging.failed(error))?;
     }
-    let bytes = as_file(&merged).map_err(|error| merging.failed(error))?;
+    let bytes = as_file(&changes, &path)?;
     Ok(FileSet::from_bytes(path, bytes.into()))
 }
 
@@ -88,11 +88,30 @@ fn modules<'a>(tensors: &'a [Stored<'a>], path: &Path) -> Result<Vec<(&'a str, F
     Ok(found)
 }
 
-/// A matrix with its name and shape.
-struct Merged<'a> {
-    name: &'a str,
-    shape: Shape,
-    values: Vec<f32>,
+/// A matrix and the product that is added to it.
+struct Change<'a> {
+    original: &'a Stored<'a>,
+    /// `[rank, inputs]` and `[outputs, rank]`.
+    factors: [&'a Stored<'a>; 2],
+    scale: f64,
+}
+
+impl Change<'_> {
+    fn spec(&self) -> TensorSpec<'_> {
+        let shape = *self.original.values.shape();
+        TensorSpec { name: &self.original.name, dtype: Dtype::F32, shape }
+    }
+
+    /// The values of the changed matrix, row by row.
+    fn values(&self) -> Result<Vec<f32>> {
+        let [inner, outer] = self.factors;
+        let size = |of: &Stored<'_>| of.values.shape().cols().unwrap_or(0).max(1) as usize;
+        let (rank, cols) = (size(outer), size(inner));
+        let (inner, outer, mut values) = (inner.all()?, outer.all()?, self.original.all()?);
+        let rows = values.par_chunks_mut(cols).zip(outer.par_chunks(rank));
+        rows.for_each(|(row, outer)| add_product(row, outer, &inner, self.scale));
+        Ok(values)
+    }
 }
 
 /// An adapter and the tensors of the model that it is for.
@@ -130,17 +149,18 @@ impl<'a> Merging<'a> {
         Error::input(kind, message).at(name_of(self.path))
     }
 
-    /// The matrix of a module with the product of the factors added to it.
-    fn matrix(&self, module: &str, factors: [&Stored<'a>; 2]) -> Result<Merged<'a>> {
+    /// The change of a module's matrix by the product of the factors.
+    fn change(&self, module: &str, factors: [&'a Stored<'a>; 2]) -> Result<Change<'a>> {
         let original = self.original(module)?;
         let [inner, outer] = factors;
-        let shapes = [inner, outer, original].map(|tensor| *tensor.values.shape());
-        let ([rank, inputs], [outputs, same], [rows, cols]) =
-            match shapes.each_ref().map(|shape| <[u64; 2]>::try_from(shape.dims())) {
-                [Ok(inner), Ok(outer), Ok(original)] => (inner, outer, original),
-                _ => return Err(self.refuse(ErrorKind::WrongShape, no_matrices(module))),
-            };
-        let (expected, factor) = self.scale(module);
+        let sizes = |tensor: &Stored<'_>| <[u64; 2]>::try_from(tensor.values.shape().dims());
+        let (Ok([rank, inputs]), Ok([outputs, same]), Ok([rows, cols])) =
+            (sizes(inner), sizes(outer), sizes(original))
+        else {
+            let message = format!("`{module}` or one of its factors is no matrix");
+            return Err(self.refuse(ErrorKind::WrongShape, message));
+        };
+        let (expected, scale) = self.scale(module);
         if rank as f64 != expected {
             let message =
                 format!("`{module}` has a product of rank {rank}, and the settings say {expected}");
@@ -152,12 +172,7 @@ impl<'a> Merging<'a> {
             );
             return Err(self.refuse(ErrorKind::WrongShape, message));
         }
-        let (inner, outer) = (inner.all()?, outer.all()?);
-        let mut values = original.all()?;
-        let (rank, cols) = (rank.max(1) as usize, cols.max(1) as usize);
-        let rows = values.par_chunks_mut(cols).zip(outer.par_chunks(rank));
-        rows.for_each(|(row, outer)| add_product(row, outer, &inner, factor));
-        Ok(Merged { name: &original.name, shape: *original.values.shape(), values })
+        Ok(Change { original, factors, scale })
     }
 
     /// The weight of a module.
@@ -183,10 +198,6 @@ impl<'a> Merging<'a> {
         let alpha = first(&self.alphas).unwrap_or(alpha);
         (rank, alpha / if by_root { rank.sqrt() } else { rank })
     }
-}
-
-fn no_matrices(module: &str) -> String {
-    format!("`{module}` or one of its factors is no matrix")
 }
 
 /// Adds `factor · outer · inner` to a row of a matrix.
@@ -235,17 +246,17 @@ fn patterns(patterns: &[(String, f64)], path: &Path) -> Result<Vec<(Regex, f64)>
     Ok(known)
 }
 
-/// The bytes of a safetensors file with these matrices.
-fn as_file(matrices: &[Merged<'_>]) -> std::result::Result<Vec<u8>, CoreError> {
-    let specs =
-        matrices.iter().map(|it| TensorSpec { name: it.name, dtype: Dtype::F32, shape: it.shape });
-    let specs = limit::exactly(specs)?;
+/// The bytes of a safetensors file with the changed matrices.
+fn as_file(changes: &[Change<'_>], path: &Path) -> Result<Vec<u8>> {
+    let failed = |error| Error::in_file(name_of(path), error);
+    let specs = limit::exactly(changes.iter().map(Change::spec)).map_err(failed)?;
     let plan = SafetensorsPlan::new(&specs);
-    let bytes = usize::try_from(plan.file_bytes()?).map_err(|_| ErrorKind::SizeOverflow);
-    let bytes = bytes.map_err(|kind| CoreError::new(0, kind))?;
-    let mut writer = SafetensorsWriter::new(&plan, limit::reserved(bytes)?)?;
-    for matrix in matrices {
-        writer.data(&le_bytes(&matrix.values)?)?;
+    let bytes = plan.file_bytes().map_err(failed)?;
+    let room = limit::reserved(usize::try_from(bytes).unwrap_or(usize::MAX)).map_err(failed)?;
+    let mut writer = SafetensorsWriter::new(&plan, room).map_err(failed)?;
+    for change in changes {
+        let bytes = le_bytes(&change.values()?).map_err(failed)?;
+        writer.data(&bytes).map_err(failed)?;
     }
-    writer.finish()
+    writer.finish().map_err(failed)
 }
