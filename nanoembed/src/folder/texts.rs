@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use nanoembed_core::limit::Growing;
 use nanoembed_core::owned::folder::{
     ADAPTER, CONFIG, FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting,
     read_allowing,
@@ -44,7 +44,8 @@ pub(crate) struct FolderTexts {
 #[derive(Debug, Default)]
 pub(crate) struct Allowed {
     names: Vec<String>,
-    passed: Mutex<BTreeSet<String>>,
+    /// Warnings in alphabetical order, each once.
+    passed: Mutex<Growing<String>>,
 }
 
 impl Allowed {
@@ -60,7 +61,20 @@ impl Allowed {
 
     /// A warning for each member that was passed over.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.passed.lock().map(|passed| passed.iter().cloned().collect()).unwrap_or_default()
+        self.passed.lock().map(|passed| passed.to_vec()).unwrap_or_default()
+    }
+
+    /// Calls `warn` with each of these.
+    pub(crate) fn each_warning(&self, warn: impl FnMut(&String)) {
+        if let Ok(passed) = self.passed.lock() {
+            passed.iter().for_each(warn);
+        }
+    }
+
+    /// Fails if there was no memory for a warning.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Ok(passed) = self.passed.lock() else { return Ok(()) };
+        passed.check().map_err(|error| Error::in_file("the settings", error))
     }
 
     /// The names.
@@ -83,8 +97,14 @@ impl Allowed {
     }
 
     fn tell(&self, file: &str, name: &str) {
-        if let (Ok(warning), Ok(mut passed)) = (ignored_setting(file, name), self.passed.lock()) {
-            passed.insert(warning);
+        let Ok(mut passed) = self.passed.lock() else { return };
+        let Ok(warning) = ignored_setting(file, name) else { return passed.refuse() };
+        if let Err(place) = passed.binary_search(&warning) {
+            passed.push(warning);
+            // It is not there if there was no memory for it.
+            if let Some(after @ [_, ..]) = passed.get_mut(place..) {
+                after.rotate_right(1);
+            }
         }
     }
 }

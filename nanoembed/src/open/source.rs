@@ -73,10 +73,12 @@ impl Source {
         let allowed = Arc::new(Allowed::new(unknown));
         if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
             let name = bundle.name();
+            allowed.check()?;
             return Ok(Self { allowed, ..Self::new(name, Content::Bundle(Box::new(bundle))) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
             let folder = EncoderFolder::open_for(path, role, &allowed)?;
+            allowed.check()?;
             let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
             return Ok(Self { role, allowed, ..opened });
         }
