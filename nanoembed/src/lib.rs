@@ -65,6 +65,7 @@ pub mod layer_names;
 mod limits;
 mod model;
 mod model_check;
+mod numbered;
 mod pairs;
 mod parallel;
 mod pool;

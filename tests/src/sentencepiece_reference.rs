@@ -38,7 +38,7 @@ impl Reference {
         for (spelling, score, kind) in &self.pieces {
             model.piece(spelling.as_bytes(), *score, *kind);
         }
-        model.finish()
+        model.finish().expect("memory")
     }
 
     fn byte_fallback(&self) -> bool {

@@ -28,7 +28,7 @@ fn model(settings: &ModelSettings<'_>, pieces: &[(&[u8], f32, PieceKind)]) -> Ve
     for (spelling, score, kind) in pieces {
         model.piece(spelling, *score, *kind);
     }
-    model.finish()
+    model.finish().expect("memory")
 }
 
 fn open(model: &[u8]) -> Result<SentencePieceModel<&[u8]>, Error> {

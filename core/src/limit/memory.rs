@@ -297,6 +297,13 @@ impl<T> Growing<T> {
     }
 }
 
+/// Grows a list that is there.
+impl<T> From<Vec<T>> for Growing<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { items, is_refused: false }
+    }
+}
+
 impl<T> Default for Growing<T> {
     fn default() -> Self {
         Self::new()

@@ -29,7 +29,7 @@ pub(super) fn members(
 ) -> Result<Map<String, Value>, ErrorKind> {
     let rotary = config.rotary.ok_or(ErrorKind::MissingMetadata)?;
     let has_gelu = config.feed_forward == FeedForward::Gated(Activation::GeluTanh);
-    let mut members = vec![
+    let own = [
         ("architecture", json!(architecture)),
         ("n_vocab", json!(config.vocabulary)),
         ("n_embd", json!(config.hidden)),
@@ -43,50 +43,57 @@ pub(super) fn members(
         ("rms_norm_eps", json_float(config.epsilon)),
         ("intermediate_size", json!(config.intermediate)),
     ];
-    let mut is = |member, is: bool| members.extend(is.then(|| (member, json!(1))));
+    let mut members = Map::new();
+    let mut put = |member: &'static str, value| {
+        members.insert(member.to_owned(), value);
+    };
+    for (member, value) in own {
+        put(member, value);
+    }
+    let mut is = |member, is: bool| is.then(|| put(member, json!(1)));
     is("query_key_norm", config.attention.query_key_norm.is_some());
     is("end_norms", config.order == Order::Sandwich);
     is("norm_offset", config.norm == NormKind::Rms { one_plus: true });
     is("gelu_tanh", has_gelu);
     if config.embedding.scale != 1.0 {
-        members.push(("embedding_scale", json_float(config.embedding.scale)));
+        put("embedding_scale", json_float(config.embedding.scale));
     }
-    members.extend(config.attention.scale.map(|scale| ("attention_scale", json_float(scale))));
-    members.extend(rotary_members(&rotary.global, has_long_factors));
+    if let Some(scale) = config.attention.scale {
+        put("attention_scale", json_float(scale));
+    }
+    rotary_members(&rotary.global, has_long_factors, &mut put);
     if let Some(window) = config.attention.window {
-        members.extend(window_members(&window, config.layers));
-        members.push(("rope_local_freq_base", json_float(rotary.local.base)));
+        window_members(&window, config.layers, &mut put);
+        put("rope_local_freq_base", json_float(rotary.local.base));
     }
-    Ok(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    Ok(members)
 }
 
-fn rotary_members(rope: &Rope, has_long_factors: bool) -> Vec<(&'static str, Value)> {
-    let mut members = vec![
-        ("rope_freq_base", json_float(rope.base)),
-        ("rope_scaling", json_float(rope.position_divisor)),
-        ("rope_dimensions", json!(rope.dimensions)),
-    ];
+/// Takes a member.
+type Put<'p> = &'p mut dyn FnMut(&'static str, Value);
+
+fn rotary_members(rope: &Rope, has_long_factors: bool, put: Put<'_>) {
+    put("rope_freq_base", json_float(rope.base));
+    put("rope_scaling", json_float(rope.position_divisor));
+    put("rope_dimensions", json!(rope.dimensions));
     if rope.attention_factor != 1.0 {
-        members.push(("rope_attention_factor", json_float(rope.attention_factor)));
+        put("rope_attention_factor", json_float(rope.attention_factor));
     }
     if has_long_factors {
-        members.push(("rope_original_positions", json!(rope.original_positions)));
+        put("rope_original_positions", json!(rope.original_positions));
     }
-    members
 }
 
-fn window_members(window: &Window, layers: usize) -> Vec<(&'static str, Value)> {
-    let mut members = vec![("sliding_window", json!(window.reach.saturating_add(1)))];
+fn window_members(window: &Window, layers: usize, put: Put<'_>) {
+    put("sliding_window", json!(window.reach.saturating_add(1)));
     match window.layers {
-        WindowLayers::AllBut { every, first } => members.extend([
-            ("sliding_window_every", json!(every)),
-            ("sliding_window_first", json!(first)),
-        ]),
+        WindowLayers::AllBut { every, first } => {
+            put("sliding_window_every", json!(every));
+            put("sliding_window_first", json!(first));
+        }
         WindowLayers::Listed(listed) => {
             let words = listed.words().iter().take(layers.div_ceil(LayerSet::BITS));
-            members
-                .extend(LISTED_LAYERS.iter().zip(words).map(|(name, bits)| (*name, json!(bits))));
+            LISTED_LAYERS.iter().zip(words).for_each(|(name, bits)| put(name, json!(bits)));
         }
     }
-    members
 }

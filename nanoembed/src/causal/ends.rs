@@ -8,9 +8,9 @@
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::token::EndTokens;
+use nanoembed_core::{ErrorKind, limit};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, name_of};
@@ -55,8 +55,12 @@ impl FolderEnds {
         let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
         // A token is spelled, or an object that spells it.
         let token = |key: &str| {
-            let value = tokenizer.get(key)?;
-            value.as_str().or_else(|| value.get("content")?.as_str()).map(str::to_owned)
+            let value = tokenizer.get(key);
+            let spelled = value.and_then(|it| it.as_str().or_else(|| it.get("content")?.as_str()));
+            spelled
+                .map(limit::copied)
+                .transpose()
+                .map_err(|error| Error::in_file(name_of(folder), error))
         };
         let [usual_begin, usual_end] = family.usual_ends();
         let usual_begin = usual(config, "bos_token_id", usual_begin);
@@ -71,8 +75,8 @@ impl FolderEnds {
             end: end.unwrap_or_default(),
             adds_begin: truth("add_bos_token"),
             adds_end: truth("add_eos_token"),
-            begin_token: token("bos_token"),
-            end_token: token("eos_token"),
+            begin_token: token("bos_token")?,
+            end_token: token("eos_token")?,
         })
     }
 }

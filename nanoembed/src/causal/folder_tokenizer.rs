@@ -3,9 +3,9 @@
 //!
 //! The folder is refused where transformers would do otherwise.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use nanoembed_core::limit;
 use nanoembed_core::owned::Tokenizer;
 use nanoembed_core::owned::folder::TokenizerConfig;
 use nanoembed_core::token::AddedRules;
@@ -18,6 +18,7 @@ use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 use crate::folder::texts::FolderTexts;
 use crate::folder::tokenizer_json::{SAVE_AGAIN, described};
+use crate::numbered::Numbered;
 
 /// Reads it; the model has vectors for so many tokens.
 pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Tokenizer<'static>> {
@@ -70,31 +71,32 @@ fn by_model(folder: &Path, ends: FolderEnds) -> Result<Tokenizer<'static>> {
 
 /// The tokens that files beside a model add, and by what rules some of them are found: those of
 /// `tokenizer_config.json`, or those of the older `added_tokens.json`.
-fn added(folder: &Path) -> Result<(BTreeMap<u32, String>, BTreeMap<u32, AddedRules>)> {
+fn added(folder: &Path) -> Result<(Numbered<String>, Numbered<AddedRules>)> {
+    let failed = |error| Error::in_file(name_of(folder), error);
     let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
-    let (mut tokens, mut rules) = (BTreeMap::new(), BTreeMap::new());
+    let (mut tokens, mut rules) = (Vec::new(), Vec::new());
     let Some(added) = settings.get("added_tokens_decoder").and_then(Value::as_object) else {
         let older = read_json(&folder.join("added_tokens.json"))?.unwrap_or_default();
         for (content, id) in older.as_object().into_iter().flatten() {
             if let Some(id) = id.as_u64().and_then(|id| u32::try_from(id).ok()) {
-                tokens.insert(id, content.clone());
+                let content = limit::copied(content).map_err(failed)?;
+                limit::push(&mut tokens, (id, content)).map_err(failed)?;
             }
         }
-        return Ok((tokens, rules));
+        return Ok((Numbered::new(tokens).map_err(failed)?, Numbered::default()));
     };
     for (id, token) in added {
         let content = token.get("content").and_then(Value::as_str);
         let (Ok(id), Some(content)) = (id.parse::<u32>(), content) else { continue };
         let is = |rule: &str| token.get(rule) == Some(&Value::Bool(true));
-        tokens.insert(id, content.to_owned());
-        rules.insert(
-            id,
-            AddedRules {
-                strips_before: is("lstrip"),
-                strips_after: is("rstrip"),
-                single_word: is("single_word"),
-            },
-        );
+        let own = AddedRules {
+            strips_before: is("lstrip"),
+            strips_after: is("rstrip"),
+            single_word: is("single_word"),
+        };
+        let content = limit::copied(content).map_err(failed)?;
+        limit::push(&mut tokens, (id, content)).map_err(failed)?;
+        limit::push(&mut rules, (id, own)).map_err(failed)?;
     }
-    Ok((tokens, rules))
+    Ok((Numbered::new(tokens).map_err(failed)?, Numbered::new(rules).map_err(failed)?))
 }

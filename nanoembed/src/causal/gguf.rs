@@ -24,6 +24,7 @@ use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::layer_names::llama::{order_of, translated};
+use crate::pairs::Pairs;
 use crate::stored::{diagnosis, gguf_parts};
 
 /// An open file.
@@ -48,19 +49,21 @@ impl GgufFile {
         diagnosis::failure(&name_of(&self.path), &self.bytes, error)
     }
 
-    fn text(&self, key: &str) -> Option<String> {
-        match self.parse().ok()?.value(key)? {
-            Value::Text(text) => Some(text.to_owned()),
-            _ => None,
+    fn text(&self, key: &str) -> Result<Option<String>> {
+        match self.parse()?.value(key) {
+            Some(Value::Text(text)) => {
+                limit::copied(text).map(Some).map_err(|error| self.failure(error))
+            }
+            _ => Ok(None),
         }
     }
 
-    pub fn model_name(&self) -> Option<String> {
+    pub fn model_name(&self) -> Result<Option<String>> {
         self.text(Key::Name.name())
     }
 
     /// Words about the model's origin.
-    pub fn metadata(&self) -> Vec<(String, String)> {
+    pub fn metadata(&self) -> Result<Pairs> {
         let named = [
             ("family", Key::Architecture.name()),
             ("creator", "general.organization"),
@@ -68,8 +71,14 @@ impl GgufFile {
             ("license", Key::License.name()),
             ("version", "general.version"),
         ];
-        let of = |(name, key): (&str, &str)| Some((name.to_owned(), self.text(key)?));
-        named.into_iter().filter_map(of).collect()
+        let mut metadata = Pairs::new();
+        for (name, key) in named {
+            if let Some(text) = self.text(key)? {
+                let pair = (name.to_owned(), text);
+                limit::push(&mut metadata, pair).map_err(|error| self.failure(error))?;
+            }
+        }
+        Ok(metadata)
     }
 
     pub fn tokenizer(&self) -> Result<Tokenizer<'_>> {
@@ -109,34 +118,39 @@ impl GgufFile {
         for view in file.tensors() {
             let header = view.header();
             let fail = |kind| self.failure(CoreError::new(header.offset, kind));
-            let Some(name) = renamed(header.name, names) else { continue };
+            let failed = |error: CoreError| fail(error.kind());
+            let Some(name) = renamed(header.name, names).map_err(failed)? else { continue };
             let shape = sizes(&header.shape).map_err(fail)?;
-            let mut values = limit::filled(shape.iter().product(), 0.0_f32)
-                .map_err(|error| fail(error.kind()))?;
-            quant::dequantize(header.dtype, view.data(), 0, &mut values)
-                .map_err(|error| fail(error.kind()))?;
+            let mut values = limit::filled(shape.iter().product(), 0.0_f32).map_err(failed)?;
+            quant::dequantize(header.dtype, view.data(), 0, &mut values).map_err(failed)?;
             let cols = shape.last().copied().unwrap_or(1);
             if rope.pairs == RopePairs::Neighbours {
                 // Those of a bias are rows of one element.
                 let cols = if shape.len() == 1 { 1 } else { cols };
-                if name.contains("self_attn.q_proj.") {
-                    values = in_halves(&values, config.heads.query, config.head(), cols);
+                let heads = if name.contains("self_attn.q_proj.") {
+                    Some(config.heads.query)
                 } else if name.contains("self_attn.k_proj.") {
-                    values = in_halves(&values, config.heads.key_value, config.head(), cols);
+                    Some(config.heads.key_value)
+                } else {
+                    None
+                };
+                if let Some(heads) = heads {
+                    values = in_halves(&values, heads, config.head(), cols).map_err(failed)?;
                 }
             }
-            let bytes = le_bytes(&values).map_err(|error| fail(error.kind()))?;
-            tensors.push(OwnedTensor { name, shape, data: bytes });
+            let data = le_bytes(&values).map_err(failed)?;
+            limit::push(&mut tensors, OwnedTensor { name, shape, data }).map_err(failed)?;
         }
         if let Some(yarn) = rope.yarn {
-            put_yarn(&mut tensors, &yarn, rope.dimensions / 2);
+            put_yarn(&mut tensors, &yarn, rope.dimensions / 2)
+                .map_err(|error| self.failure(error))?;
         }
         Ok(tensors)
     }
 }
 
 /// Puts YaRN's divisors where other files have them, or multiplies those that are there.
-fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
+fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) -> Result<(), CoreError> {
     let found = tensors.iter().position(|tensor| tensor.name == DIVISORS);
     let stored = found.map(|place| tensors.swap_remove(place));
     let stored = stored.as_ref().map(|it| it.data.as_chunks::<4>().0).unwrap_or_default();
@@ -145,8 +159,8 @@ fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
         let other = stored.get(pair).map_or(1.0, |bytes| f32::from_le_bytes(*bytes));
         (yarn.divisor(pair) * f64::from(other)) as f32
     };
-    let data = (0..pairs).flat_map(|pair| divisor(pair).to_le_bytes()).collect();
-    tensors.push(OwnedTensor { name: DIVISORS.into(), shape: vec![pairs], data });
+    let data = le_bytes(&limit::exactly((0..pairs).map(divisor))?)?;
+    limit::push(tensors, OwnedTensor { name: DIVISORS.into(), shape: vec![pairs], data })
 }
 
 /// The architecture of a file.
@@ -155,16 +169,23 @@ fn architecture(file: &Gguf<'_>) -> Option<GgufArchitecture> {
 }
 
 /// The Hugging Face name of a tensor; `None` for those that are not part of the model.
-fn renamed(name: &str, names: &Names) -> Option<String> {
+fn renamed(name: &str, names: &Names) -> Result<Option<String>, CoreError> {
     translated(name, &DECODER, names)
 }
 
 /// Rows of queries or keys, of which neighbours are turned together, in the order in which halves
 /// are.
-fn in_halves(values: &[f32], heads: usize, head: usize, cols: usize) -> Vec<f32> {
-    let row = |index: usize| values.get(index * cols..(index + 1) * cols).unwrap_or_default();
-    (0..heads)
-        .flat_map(|h| (0..head).map(move |i| h * head + i % (head / 2) * 2 + i / (head / 2)))
-        .flat_map(|index| row(index).iter().copied())
-        .collect()
+fn in_halves(
+    values: &[f32],
+    heads: usize,
+    head: usize,
+    cols: usize,
+) -> Result<Vec<f32>, CoreError> {
+    let mut halves = limit::reserved(values.len())?;
+    let order = (0..head).map(|i| i % (head / 2) * 2 + i / (head / 2));
+    for index in (0..heads).flat_map(|h| order.clone().map(move |i| h * head + i)) {
+        let row = values.get(index * cols..(index + 1) * cols).unwrap_or_default();
+        limit::append(&mut halves, row)?;
+    }
+    Ok(halves)
 }

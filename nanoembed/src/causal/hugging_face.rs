@@ -4,17 +4,17 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Biases, LlamaConfig, is_decoder_tensor_of};
 use nanoembed_core::model::{DecoderFamily, read_decoder_config};
 use nanoembed_core::owned::folder::{
     CONFIG, FolderFault, FolderResult, MODULES, Texts, refuse_adapter,
 };
 use nanoembed_core::text::json::{self, Fault};
+use nanoembed_core::{ErrorKind, limit};
 use serde_json::Value;
 
 use super::config;
-use super::divisors::{self, LONG};
+use super::divisors::{self, Divisors, LONG};
 use super::ends::FolderEnds;
 use super::folder_tokenizer;
 use super::tokenizer::{Tokenizer, amb_config};
@@ -23,6 +23,7 @@ use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};
 use crate::folder::json_file::read_json;
 use crate::folder::texts::{Allowed, FolderTexts};
+use crate::hashed;
 
 /// The settings of a decoder in a folder.
 pub struct DecoderSettings {
@@ -34,7 +35,7 @@ pub struct DecoderSettings {
     is_tied: bool,
     biases: Biases,
     /// The vectors of divisors of the rotary frequencies, as f32.
-    divisors: Vec<(&'static str, Vec<u8>)>,
+    divisors: Divisors,
     /// Unknown settings that are passed over.
     allowed: Arc<Allowed>,
 }
@@ -44,7 +45,7 @@ struct Read {
     sizes: LlamaConfig,
     is_tied: bool,
     biases: Biases,
-    divisors: Vec<(&'static str, Vec<u8>)>,
+    divisors: Divisors,
 }
 
 impl DecoderSettings {
@@ -137,16 +138,14 @@ impl DecoderSettings {
     /// The biases that the model has.
     fn bias_names(&self) -> impl Iterator<Item = String> {
         let Biases { query_key_value, attention_output, feed_forward } = self.biases;
-        let of: [(bool, &[&str]); 3] = [
+        let of: [(bool, &'static [&'static str]); 3] = [
             (query_key_value, &["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]),
             (attention_output, &["self_attn.o_proj"]),
             (feed_forward, &["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]),
         ];
         let parts = of.into_iter().filter(|(has, _)| *has).flat_map(|(_, parts)| parts);
-        let parts: Vec<&str> = parts.copied().collect();
         (0..self.sizes.layers).flat_map(move |layer| {
-            let name = |part: &&str| format!("model.layers.{layer}.{part}.bias");
-            parts.iter().map(name).collect::<Vec<_>>()
+            parts.clone().map(move |part| format!("model.layers.{layer}.{part}.bias"))
         })
     }
 
@@ -163,10 +162,11 @@ impl DecoderSettings {
         });
         let names = || tensors.iter().map(|tensor| tensor.name.as_str());
         self.check_tensors(names())?;
-        let names: HashSet<&str> = names().collect();
+        let failed = |error| Error::in_file(self.path.display(), error);
+        let names: HashSet<&str> = hashed::set(names()).map_err(failed)?;
         self.check_biases(|name| names.contains(name))?;
         for (name, divisors) in &self.divisors {
-            tensors.push(Tensor {
+            let tensor = Tensor {
                 name: (*name).into(),
                 shape: vec![divisors.len() / 4],
                 elements: Elements::F32,
@@ -175,7 +175,8 @@ impl DecoderSettings {
                 columns: &[],
                 zeros: &[],
                 transposed: false,
-            });
+            };
+            limit::push(&mut tensors, tensor).map_err(failed)?;
         }
         Ok(tensors)
     }
@@ -197,7 +198,9 @@ impl Read {
             json::Value::parse(&text, 0).map_err(|error| failed(Fault::from_error(error)))?;
         let read = read_decoder_config(value).map_err(failed)?;
         let (sizes, is_tied, biases) = (read.config, read.is_tied, read.biases);
-        Ok(Self { sizes, is_tied, biases, divisors: divisors::stored(&read.rotary) })
+        let divisors = divisors::stored(&read.rotary);
+        let divisors = divisors.map_err(|error| failed(Fault::from_error(error)))?;
+        Ok(Self { sizes, is_tied, biases, divisors })
     }
 }
 

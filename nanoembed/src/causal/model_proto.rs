@@ -1,10 +1,10 @@
 //! SentencePiece models with tokens added after the pieces.
 
-use std::collections::BTreeMap;
-
 use nanoembed_core::owned::ModelProto;
 use nanoembed_core::token::sentencepiece::PieceKind;
 use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::numbered::Numbered;
 
 const BAD: CoreError = CoreError::without_offset(ErrorKind::BadVocabulary);
 
@@ -13,20 +13,20 @@ const BAD: CoreError = CoreError::without_offset(ErrorKind::BadVocabulary);
 pub(super) fn with_added(
     model: Vec<u8>,
     pieces: u32,
-    tokens: &BTreeMap<u32, String>,
+    tokens: &Numbered<String>,
 ) -> Result<Vec<u8>, CoreError> {
     let mut model = ModelProto::continued(model);
     let mut next = pieces;
-    for (id, token) in tokens.range(pieces..) {
+    for (id, token) in tokens.iter().filter(|(id, _)| *id >= pieces) {
         // Nobody adds so many.
-        if *id - next > 1 << 16 {
+        if id - next > 1 << 16 {
             return Err(BAD);
         }
-        for hole in next..*id {
+        for hole in next..id {
             model.piece(format!("<no token {hole}>").as_bytes(), 0.0, PieceKind::Control);
         }
         model.piece(token.as_bytes(), 0.0, PieceKind::Control);
         next = id.saturating_add(1);
     }
-    Ok(model.finish())
+    model.finish()
 }

@@ -1,6 +1,5 @@
 //! A decoder's tokenizer, on its way into a file and out of a folder of Hugging Face.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use nanoembed_core::format::amb::{AmbTokenizerSpec, Payload};
@@ -8,17 +7,18 @@ pub use nanoembed_core::owned::{Continuation, Tokenizer};
 use nanoembed_core::owned::{SentencePieceModel, Spelling};
 use nanoembed_core::token::sentencepiece::{SentencePiece, Spec};
 use nanoembed_core::token::{AddedRules, EndTokens, TextEnds, bpe};
-use nanoembed_core::{Error as CoreError, ErrorKind};
-use serde_json::json;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+use serde_json::{Value, json};
 
 use super::model_proto;
+use crate::numbered::Numbered;
 
 /// Added and special tokens of a Hugging Face folder, beside its SentencePiece model.
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
-    pub tokens: BTreeMap<u32, String>,
+    pub(crate) tokens: Numbered<String>,
     /// The matching rules of some of them.
-    pub rules: BTreeMap<u32, AddedRules>,
+    pub(crate) rules: Numbered<AddedRules>,
     /// The token that begins texts.
     pub begin: Around,
     /// The token after texts. It need not be one of those that end generation.
@@ -40,9 +40,9 @@ pub struct Around {
 
 impl Around {
     /// Its id among added tokens and the pieces of a model.
-    fn id(&self, tokens: &BTreeMap<u32, String>, model: &SentencePiece<'_>) -> Option<u32> {
+    fn id(&self, tokens: &Numbered<String>, model: &SentencePiece<'_>) -> Option<u32> {
         let Some(spelled) = &self.spelled else { return self.usual };
-        let added = tokens.iter().find(|(_, token)| *token == spelled).map(|(id, _)| *id);
+        let added = tokens.iter().find(|(_, token)| *token == spelled).map(|(id, _)| id);
         let is_it = |id: &u32| model.piece(*id).is_some_and(|(piece, _)| piece == spelled);
         added.or_else(|| (0..model.spec().pieces()).find(is_it)).or(self.usual)
     }
@@ -68,8 +68,9 @@ pub fn from_hugging_face(
         append: appended.filter(|_| append.is_put),
         end,
     };
-    let rules = |id: u32| rules.get(&id).copied().unwrap_or_default();
-    Tokenizer::from_ruled_pieces(model, (tokens.into_keys().collect(), rules), begins, ends)
+    let rules = |id: u32| rules.get(id).copied().unwrap_or_default();
+    let added = limit::exactly(tokens.iter().map(|(id, _)| id))?;
+    Tokenizer::from_ruled_pieces(model, (added, rules), begins, ends)
 }
 
 /// The model's beginning-of-text token, and its usual end-of-text token, which is also the one that
@@ -131,10 +132,8 @@ pub fn serialized_model<'t>(tokenizer: &'t Tokenizer<'_>) -> Option<&'t [u8]> {
 ///
 /// # Errors
 ///
-/// As [`end_ids`].
-pub fn amb_config(
-    tokenizer: &Tokenizer<'_>,
-) -> crate::Result<serde_json::Map<String, serde_json::Value>> {
+/// As [`end_ids`]; [`ErrorKind::NoMemory`].
+pub fn amb_config(tokenizer: &Tokenizer<'_>) -> crate::Result<serde_json::Map<String, Value>> {
     let (ends, end_ids) = (tokenizer.ends(), end_ids(tokenizer)?);
     let mut config = serde_json::Map::new();
     if let Spelling::BytePairs(pairs) = tokenizer.spelling() {
@@ -145,7 +144,9 @@ pub fn amb_config(
             config.insert("normalizer".into(), "nfc".into());
         }
     }
-    config.insert("added_tokens".into(), json!(tokenizer.added()));
+    let added = limit::exactly(tokenizer.added().iter().map(|id| Value::from(*id)));
+    let added = added.map_err(|error| crate::Error::in_file("the tokenizer", error))?;
+    config.insert("added_tokens".into(), Value::Array(added));
     config.insert("add_bos".into(), ends.begin.is_some().into());
     if ends.append.is_some() {
         config.insert("add_eos".into(), true.into());

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::causal::tokenizer::{Tokenizer, begin_and_end, borrowed, serialized_model};
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Further;
+use crate::pairs::{self, Pairs};
 
 /// A decoder as its file describes it.
 pub struct DecoderModel<'a> {
@@ -19,24 +20,33 @@ pub struct DecoderModel<'a> {
     pub config: Value,
     pub tokenizer: Tokenizer<'a>,
     /// Words about the model's origin.
-    pub metadata: Vec<(String, String)>,
+    pub metadata: Pairs,
     /// When the source's newest file was changed.
     pub modified: Option<SystemTime>,
 }
 
 impl DecoderModel<'_> {
     /// The configuration as the metadata of a `.weights` file has it: see [`embd_key`].
-    pub fn settings(&self) -> Vec<(String, String)> {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn settings(&self) -> Result<Pairs, CoreError> {
         let members = self.config.as_object().into_iter().flatten();
-        let of = |(member, value): (&String, &Value)| {
-            Some((embd_key(member).to_owned(), spelled(value)?))
-        };
-        let mut settings: Vec<(String, String)> = members.filter_map(of).collect();
-        let width = self.config.get("n_embd").and_then(spelled);
-        let [begin, end] = begin_and_end(&self.tokenizer).map(|id| id.map(|id| id.to_string()));
-        let further = [("embedding_dim", width), ("bos_token_id", begin), ("eos_token_id", end)];
-        settings.extend(further.into_iter().filter_map(|(key, it)| Some((key.to_owned(), it?))));
-        settings
+        let members = members.map(|(member, value)| (embd_key(member), Some(value)));
+        let [begin, end] = begin_and_end(&self.tokenizer).map(|id| id.map(Value::from));
+        let further = [
+            ("embedding_dim", self.config.get("n_embd")),
+            ("bos_token_id", begin.as_ref()),
+            ("eos_token_id", end.as_ref()),
+        ];
+        let mut settings = Pairs::new();
+        for (key, value) in members.chain(further) {
+            if let Some(text) = value.map(spelled).transpose()?.flatten() {
+                pairs::add(&mut settings, key, &text)?;
+            }
+        }
+        Ok(settings)
     }
 
     /// The tensor that a `.weights` file has for the tokenizer beside its tokens.
@@ -71,13 +81,22 @@ impl DecoderModel<'_> {
 }
 
 /// A value as text: lists with spaces between.
-fn spelled(value: &Value) -> Option<String> {
-    match value {
-        Value::Null | Value::Object(_) => None,
-        Value::String(text) => Some(text.clone()),
+fn spelled(value: &Value) -> Result<Option<String>, CoreError> {
+    let text = match value {
+        Value::Null | Value::Object(_) => return Ok(None),
+        Value::String(text) => limit::copied(text)?,
         Value::Array(values) => {
-            Some(values.iter().filter_map(spelled).collect::<Vec<_>>().join(" "))
+            let mut list = String::new();
+            for value in values {
+                if let Some(value) = spelled(value)? {
+                    let space = if list.is_empty() { "" } else { " " };
+                    limit::write(&mut list, space)?;
+                    limit::write(&mut list, &value)?;
+                }
+            }
+            list
         }
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-    }
+        Value::Bool(_) | Value::Number(_) => limit::formatted(format_args!("{value}"))?,
+    };
+    Ok(Some(text))
 }

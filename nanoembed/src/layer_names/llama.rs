@@ -6,14 +6,14 @@
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_architecture};
 use nanoembed_core::event::Value as Stored;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::limit::Limit;
+use nanoembed_core::limit::{self, Limit};
 use nanoembed_core::model::gguf_names::DECODER;
 use nanoembed_core::model::{Names, Order, Tensor, TensorName, decoder_names};
 use nanoembed_core::tensor::Shape;
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 
 use crate::error::{Error, Result, name_of};
@@ -257,15 +257,16 @@ impl Llama {
 fn unwritten(config: &Value, architecture: GgufArchitecture) -> Option<String> {
     let is_gemma = architecture == GgufArchitecture::Gemma3;
     let activation = if is_gemma { "gelu_pytorch_tanh" } else { "silu" };
-    let mut usual: Vec<(&str, &[Value])> =
-        vec![("use_sliding_window", &[Value::Bool(false)]), ("quantization_config", &[])];
     let activation = [activation.into()];
-    usual.push(("hidden_act", &activation));
     // llama.cpp has no such biases in other models.
-    if is_gemma || architecture == GgufArchitecture::Qwen3 {
-        usual.push(("attention_bias", &[Value::Bool(false)]));
-    }
-    usual.into_iter().find_map(|(key, usual)| {
+    let has_no_biases = is_gemma || architecture == GgufArchitecture::Qwen3;
+    let biases: (&str, &[Value]) = ("attention_bias", &[Value::Bool(false)]);
+    let usual: [(&str, &[Value]); 3] = [
+        ("use_sliding_window", &[Value::Bool(false)]),
+        ("quantization_config", &[]),
+        ("hidden_act", &activation),
+    ];
+    usual.into_iter().chain(has_no_biases.then_some(biases)).find_map(|(key, usual)| {
         let value = config.get(key).filter(|value| !value.is_null() && !usual.contains(value))?;
         Some(format!("`{key}` is {value}"))
     })
@@ -315,10 +316,22 @@ fn translated_part(name: &str, from: &Names, to: &Names) -> Option<String> {
 }
 
 /// The name under `to` of the tensor that is called `name` under `from`.
-pub fn translated(name: &str, from: &Names, to: &Names) -> Option<String> {
-    spelled(&from.parts(name)?, to)
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub fn translated(name: &str, from: &Names, to: &Names) -> Result<Option<String>, CoreError> {
+    let Some(parts) = from.parts(name) else { return Ok(None) };
+    let (mut name, mut written) = (String::new(), Ok(()));
+    let found = to.spell(&parts, &mut |part| {
+        if written.is_ok() {
+            written = limit::write(&mut name, part);
+        }
+    });
+    written.map(|()| found.map(|_| name))
 }
 
+/// A name with the number of a layer, which is not long.
 fn spelled(parts: &TensorName<'_>, names: &Names) -> Option<String> {
     let mut name = String::new();
     names.spell(parts, &mut |part| name.push_str(part))?;

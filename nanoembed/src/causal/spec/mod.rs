@@ -5,10 +5,9 @@ mod overlap;
 mod pieces;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::limit::Limit;
+use nanoembed_core::limit::{self, Limit};
 use nanoembed_core::model::llama::{BpeParts, BpeSource};
 use nanoembed_core::owned::{BytePairs, Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
@@ -23,6 +22,7 @@ use self::overlap::Overlap;
 use super::ends::FolderEnds;
 use super::tokenizer::Tokenizer;
 use crate::error::{Error, Result, name_of};
+use crate::numbered::Numbered;
 
 /// A description of a tokenizer, and its vocabulary.
 pub(super) struct Described<'p> {
@@ -31,7 +31,7 @@ pub(super) struct Described<'p> {
     bpe: BpeSpec<'p>,
     parts: PipelineParts<'p>,
     /// Added tokens by their ids.
-    added: BTreeMap<u32, String>,
+    added: Numbered<String>,
 }
 
 impl<'p> Described<'p> {
@@ -43,7 +43,7 @@ impl<'p> Described<'p> {
             return Err(unsupported(path, "only BPE models are known"));
         };
         let parts = pipeline.parts().map_err(failed)?;
-        let mut this = Self { path, spec, bpe, parts, added: BTreeMap::new() };
+        let mut this = Self { path, spec, bpe, parts, added: Numbered::default() };
         this.read_added(pipeline)?;
         Ok(this)
     }
@@ -65,17 +65,24 @@ impl<'p> Described<'p> {
     /// Byte-level BPE as files store it.
     fn byte_pairs(&self, ends: TextEnds) -> Result<BytePairs<Cow<'static, [u8]>>> {
         let (pattern, tokens) = (self.pattern()?, self.tokens()?);
-        let failed = |error| Error::in_file(name_of(self.path), error);
+        let failed = |error| self.failed(error);
         let large = |_| failed(CoreError::without_offset(ErrorKind::BadVocabulary));
         let mut entries = Vec::new();
         for token in &tokens {
-            entries.extend(u32::try_from(token.len()).map_err(large)?.to_le_bytes());
-            entries.extend(token);
+            let length = u32::try_from(token.len()).map_err(large)?;
+            limit::append(&mut entries, &length.to_le_bytes()).map_err(failed)?;
+            limit::append(&mut entries, token).map_err(failed)?;
         }
-        let merges = self.merges()?.into_iter().map(|(left, right)| format!("{left} {right}\n"));
-        let merges: String = merges.collect();
-        let added: Vec<String> = self.added.keys().map(ToString::to_string).collect();
-        let added = added.join(" ");
+        let mut merges = String::new();
+        for part in self.merges()?.into_iter().flat_map(|(left, right)| [left, " ", right, "\n"]) {
+            limit::write(&mut merges, part).map_err(failed)?;
+        }
+        let mut added = String::new();
+        for (id, _) in self.added.iter() {
+            let space = if added.is_empty() { "" } else { " " };
+            limit::write(&mut added, space).map_err(failed)?;
+            limit::write(&mut added, &id.to_string()).map_err(failed)?;
+        }
         let source = BpeSource::parts(&BpeParts {
             pattern,
             tokens: &entries,
@@ -95,9 +102,11 @@ impl<'p> Described<'p> {
     /// Reads the added tokens; refuses those that `tokenizers` gives other ids, and rules that are
     /// not done here.
     fn read_added(&mut self, pipeline: &Pipeline) -> Result<()> {
+        let mut added = Vec::new();
         for token in self.spec.added.iter() {
             let token = token.map_err(|fault| Error::in_file(name_of(self.path), fault.error))?;
-            let (id, content) = (token.id, token.content.to_string());
+            let content = limit::formatted(format_args!("{}", token.content));
+            let (id, content) = (token.id, content.map_err(|error| self.failed(error))?);
             if token.rules != AddedRules::default() {
                 let message =
                     format!("the added token {content:?} has `lstrip`, `rstrip` or `single_word`");
@@ -111,8 +120,9 @@ impl<'p> Described<'p> {
                 );
                 return Err(self.unsupported(message));
             }
-            self.added.insert(id, content);
+            limit::push(&mut added, (id, content)).map_err(|error| self.failed(error))?;
         }
+        self.added = Numbered::new(added).map_err(|error| self.failed(error))?;
         Ok(())
     }
 
@@ -154,12 +164,13 @@ impl<'p> Described<'p> {
         let all = || self.spec.added.iter().flatten();
         let of_kind = |normalized| {
             let tokens = all().filter(move |token| token.normalized == normalized);
-            tokens.map(|token| token.content.to_string()).collect::<Vec<_>>()
+            limit::gathered(tokens.map(|token| limit::formatted(format_args!("{}", token.content))))
+                .map_err(|error| self.failed(error))
         };
-        let written = of_kind(false);
-        let written = Overlap::from(&written);
+        let written = of_kind(false)?;
+        let written = Overlap::new(&written).map_err(|error| self.failed(error))?;
         let has_normalizer = !self.spec.normalizer.is_empty();
-        let normalized = of_kind(true);
+        let normalized = of_kind(true)?;
         match normalized.iter().find(|it| has_normalizer || !written.is(it.as_bytes())) {
             Some(token) => {
                 Err(self.unsupported(format!("the added token {token:?} has `normalized`")))
@@ -189,11 +200,11 @@ impl<'p> Described<'p> {
     }
 
     /// All tokens in the order of their ids; ids that no token has get names that no text has.
-    fn tokens(&self) -> Result<Vec<Vec<u8>>> {
+    fn tokens(&self) -> Result<Vec<Cow<'_, [u8]>>> {
         let own = self.parts.tokens.iter().filter(|token| !token.is_empty()).count();
-        let last = self.added.last_key_value().map_or(0, |(id, _)| *id as usize + 1);
+        let last = self.added.last().map_or(0, |id| id as usize + 1);
         let count = self.parts.tokens.len().max(last);
-        let named = own + self.added.len();
+        let named = own + self.added.iter().len();
         let most = Limit::ids_of(named);
         if count > most {
             let last = count.saturating_sub(1);
@@ -203,18 +214,18 @@ impl<'p> Described<'p> {
                 .with_hint(format!("so few tokens may have ids below {most}")));
         }
         let token = |id: usize| {
-            let added = u32::try_from(id).ok().and_then(|id| self.added.get(&id));
+            let added = u32::try_from(id).ok().and_then(|id| self.added.get(id));
             let own = self.parts.tokens.get(id).copied().filter(|token| !token.is_empty());
             match added.map(String::as_str).or(own) {
-                Some(token) => token.as_bytes().to_vec(),
-                None => format!("[no token {id}]").into_bytes(),
+                Some(token) => Cow::Borrowed(token.as_bytes()),
+                None => Cow::Owned(format!("[no token {id}]").into_bytes()),
             }
         };
-        Ok((0..count).map(token).collect())
+        limit::exactly((0..count).map(token)).map_err(|error| self.failed(error))
     }
 
     /// The texts of both parts of all merges.
-    fn merges(&self) -> Result<Vec<(String, String)>> {
+    fn merges(&self) -> Result<Vec<(&str, &str)>> {
         // `tokenizers` takes the last of those that are there twice, others the first.
         if !matches!(self.bpe.merges, MergesSpec::Apart(all) if all == self.parts.merges.len() as u64)
         {
@@ -222,9 +233,10 @@ impl<'p> Described<'p> {
         }
         let token = |id: u32| {
             let token = usize::try_from(id).ok().and_then(|id| self.parts.tokens.get(id));
-            token.copied().unwrap_or_default().to_owned()
+            token.copied().unwrap_or_default()
         };
-        Ok(self.parts.merges.iter().map(|(left, right)| (token(*left), token(*right))).collect())
+        let merges = self.parts.merges.iter().map(|(left, right)| (token(*left), token(*right)));
+        limit::exactly(merges).map_err(|error| self.failed(error))
     }
 
     /// The tokens around texts, by the template of a single text.
@@ -233,6 +245,10 @@ impl<'p> Described<'p> {
         let around = self.spec.post_processor.ends().ok_or_else(|| self.unsupported(many))?;
         let [begin, append] = around.map(|token| token.map(|token| token.id));
         Ok(TextEnds { begin, append, end: ends.end })
+    }
+
+    fn failed(&self, error: CoreError) -> Error {
+        Error::in_file(name_of(self.path), error)
     }
 
     fn unsupported(&self, why: impl AsRef<str>) -> Error {

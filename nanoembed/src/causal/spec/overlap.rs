@@ -2,6 +2,10 @@
 
 use std::collections::HashSet;
 
+use nanoembed_core::Error;
+
+use crate::hashed;
+
 /// Tells whether an added token overlaps others.
 #[derive(Default)]
 pub(super) struct Overlap<'t> {
@@ -13,16 +17,25 @@ pub(super) struct Overlap<'t> {
 }
 
 impl<'t> Overlap<'t> {
-    pub(super) fn from(tokens: &'t [String]) -> Self {
+    /// For the tokens that others may overlap.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub(super) fn new(tokens: &'t [String]) -> Result<Self, Error> {
         let mut apart = Self::default();
         for token in tokens.iter().map(String::as_bytes) {
             let Some((first, further)) = token.split_first() else { continue };
-            apart.all.insert(token);
-            apart.starts.extend((1..=token.len()).filter_map(|end| token.get(..end)));
-            apart.first.insert(*first);
-            apart.further.extend(further);
+            hashed::add(&mut apart.all, token)?;
+            for start in (1..=token.len()).filter_map(|end| token.get(..end)) {
+                hashed::add(&mut apart.starts, start)?;
+            }
+            hashed::add(&mut apart.first, *first)?;
+            for byte in further {
+                hashed::add(&mut apart.further, *byte)?;
+            }
         }
-        apart
+        Ok(apart)
     }
 
     /// True if neither begins within the other, nor is a prefix of the other.

@@ -5,17 +5,19 @@
 //! `tokenizers` merges the listed pairs, the first one first. Both give the same result if each
 //! piece's pairs are listed next to each other, and none is missing; other lists are refused.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{ModelProto, ModelSettings};
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, byte_of};
 use nanoembed_core::token::spec::{BpeSpec, Decoder, Pattern, Replace, SpelledStep};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
 use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, from_hugging_face};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result};
+use crate::hashed;
+use crate::numbered::Numbered;
 
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
 const LONGEST: usize = 512;
@@ -36,7 +38,9 @@ impl Described<'_> {
         let tokens = self.tokens()?;
         let ranks = self.ranks()?;
         let unknown = self.bpe.unknown.map(|unknown| unknown.to_string());
-        let id_of = |token: Option<u32>| token.and_then(|id| tokens.get(usize::try_from(id).ok()?));
+        let id_of = |token: Option<u32>| {
+            token.and_then(|id| tokens.get(usize::try_from(id).ok()?)).map(|token| &**token)
+        };
         let around = self.around(ends)?;
         let begin = around.begin.or(ends.begin);
         let mut model = ModelProto::new(&ModelSettings {
@@ -45,11 +49,7 @@ impl Described<'_> {
             whitespace_as_suffix: false,
             add_dummy_prefix: false,
             remove_extra_whitespaces: false,
-            names: [
-                id_of(begin).map(Vec::as_slice),
-                id_of(ends.end.first()).map(Vec::as_slice),
-                None,
-            ],
+            names: [id_of(begin), id_of(ends.end.first()), None],
             rules: &[],
         });
         let lowest = ranks.len();
@@ -70,14 +70,14 @@ impl Described<'_> {
         let token =
             |usual, put: Option<u32>| Around { usual, is_put: put.is_some(), spelled: None };
         let added = AddedTokens {
-            tokens: self.added.clone(),
-            rules: BTreeMap::new(),
+            tokens: self.added_copy()?,
+            rules: Numbered::default(),
             begin: token(begin, around.begin),
             append: token(around.append, around.append),
             end: around.end,
         };
-        from_hugging_face(model.finish(), added)
-            .map_err(|error| Error::in_file(name_of(self.path), error))
+        let made = model.finish().and_then(|model| from_hugging_face(model, added));
+        made.map_err(|error| self.failed(error))
     }
 
     /// Refuses settings of BPE that are not SentencePiece's.
@@ -89,7 +89,7 @@ impl Described<'_> {
         }
         // Nothing is unknown where all bytes have tokens.
         let bytes = self.parts.tokens.iter().filter_map(|token| byte_of(token.as_bytes()));
-        let bytes: HashSet<u8> = bytes.collect();
+        let bytes = hashed::set(bytes).map_err(|error| self.failed(error))?;
         match bytes.len() == 256 && unknown.is_some() {
             true => Ok(()),
             false => Err(self.unsupported("it has no tokens for all bytes and for the unknown")),
@@ -122,37 +122,41 @@ impl Described<'_> {
         }
     }
 
+    fn added_copy(&self) -> Result<Numbered<String>> {
+        let copies = self.added.iter().map(|(id, token)| Ok((id, limit::copied(token)?)));
+        limit::gathered(copies).and_then(Numbered::new).map_err(|error| self.failed(error))
+    }
+
     /// The place of every piece that is merged among them, as SentencePiece's scores have it.
     fn ranks(&self) -> Result<HashMap<String, usize>> {
         let merges = self.merges()?;
         let mut ranks: HashMap<String, usize> = HashMap::new();
-        let mut pieces = BTreeMap::new();
-        let mut last = String::new();
+        let mut pieces: Vec<String> = Vec::new();
+        let failed = |error| self.failed(error);
         for (left, right) in &merges {
-            let piece = format!("{left}{right}");
+            let piece = limit::joined(&[left, right]).map_err(failed)?;
             if piece.len() > LONGEST {
                 let message = format!("a piece has {} bytes, more than {LONGEST}", piece.len());
                 return Err(Error::input(ErrorKind::OverLimit, message).at(self.path.display()));
             }
-            if piece == last {
+            if pieces.last() == Some(&piece) {
                 continue;
             }
-            let rank = ranks.len();
-            if ranks.insert(piece.clone(), rank).is_some() {
+            let (copy, rank) = (limit::copied(&piece).map_err(failed)?, ranks.len());
+            hashed::insert(&mut ranks, copy, rank).map_err(failed)?;
+            if ranks.len() == rank {
                 let message = format!("merges that make {piece:?} do not follow each other");
                 return Err(self.unsupported(message));
             }
-            pieces.insert(rank, piece.clone());
-            last = piece;
+            limit::push(&mut pieces, piece).map_err(failed)?;
         }
-        let listed: HashSet<(&str, &str)> =
-            merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
-        let vocabulary: HashSet<&str> = self.parts.tokens.iter().copied().collect();
+        let listed = hashed::set(merges.iter().copied()).map_err(failed)?;
+        let vocabulary = hashed::set(self.parts.tokens.iter().copied()).map_err(failed)?;
         let is_piece = |part: &str| {
             let is_character = || vocabulary.contains(part);
             ranks.contains_key(part) || part.chars().count() == 1 && is_character()
         };
-        for piece in pieces.values() {
+        for piece in &pieces {
             let splits =
                 piece.char_indices().skip(1).filter_map(|(at, _)| piece.split_at_checked(at));
             let mut missing = splits

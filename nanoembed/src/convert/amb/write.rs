@@ -51,8 +51,11 @@ pub fn write(
     let failed = |error| Error::in_file(source.name, error);
     let config = with_quantization(source.config, (source.tensors, source.naming), options);
     let config = config.map_err(failed)?;
-    let metadata: Map<String, Value> =
-        source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
+    // One after the other: a map asks for little memory where there is not much.
+    let mut metadata = Map::new();
+    for (key, value) in source.metadata {
+        metadata.insert(key, Value::from(value));
+    }
     let metadata = limit::formatted(format_args!("{}", Value::Object(metadata))).map_err(failed)?;
     let stored = stored((source.tensors, source.naming), options, energies)?;
     let mut tensors = specs(source.name, source.tensors, &stored)?;

@@ -68,7 +68,7 @@ impl Conversion {
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
         let allowed = Arc::new(Allowed::new(&self.unknown));
         let converted = self.run_allowing(&allowed, observer)?;
-        allowed.warnings().iter().for_each(|warning| observer.warn(warning));
+        allowed.each_warning(|warning| observer.warn(warning));
         Ok(converted)
     }
 
@@ -123,6 +123,7 @@ impl Conversion {
                     let folder = EncoderFolder::open_for(&self.input, self.role, allowed)?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
+                    allowed.check()?;
                     return self.convert_text_model(&text, name, observer);
                 }
                 let folder = Folder::open(&self.input)?;
@@ -137,19 +138,19 @@ impl Conversion {
                         metadata: vec![("family".to_owned(), "llama".to_owned())],
                         modified: folder.modified(),
                     };
+                    allowed.check()?;
                     return self.convert_decoder(model, name, observer);
                 }
                 if let (Some(folder), None) =
                     (folder::open(&self.input, self.role, allowed)?, config)
                 {
                     let text = TextModel::from_folder(&folder)?;
+                    allowed.check()?;
                     return self.convert_text_model(&text, name, observer);
                 }
-                self.convert_encoder(
-                    &folder.checkpoint(config, self.pooler, allowed)?,
-                    (name, None),
-                    observer,
-                )
+                let checkpoint = folder.checkpoint(config, self.pooler, allowed)?;
+                allowed.check()?;
+                self.convert_encoder(&checkpoint, (name, None), observer)
             }
             ModelForm::Amb => {
                 let file = AmbFile::open(&self.input)?;
@@ -168,7 +169,7 @@ impl Conversion {
                     return self.convert_encoder(&encoder.bert(&tensors)?, (name, None), observer);
                 }
                 let file = GgufFile::open(&self.input)?;
-                let name = self.name.clone().or_else(|| file.model_name());
+                let name = self.name.clone().or(file.model_name()?);
                 let tensors = file.tensors()?;
                 let tokenizer = file.tokenizer()?;
                 let borrowed = limit::gathered(tensors.iter().map(OwnedTensor::borrow));
@@ -177,7 +178,7 @@ impl Conversion {
                         .map_err(|error| Error::in_file(name_of(&self.input), error))?,
                     config: file.config(&tokenizer)?,
                     tokenizer,
-                    metadata: file.metadata(),
+                    metadata: file.metadata()?,
                     modified: modified(&self.input),
                 };
                 self.convert_decoder(model, name, observer)

@@ -77,7 +77,7 @@ impl Conversion {
         }
         let failed = |error| Error::in_file(name_of(&self.input), error);
         let (_, tokens) = borrowed(&model.tokenizer).map_err(failed)?;
-        let mut settings = model.settings();
+        let mut settings = model.settings().map_err(failed)?;
         pairs::add_all(&mut settings, &model.metadata).map_err(failed)?;
         let created_at = iso_8601(self.created.or(model.modified));
         let metadata = self.weights_metadata((name, None), &settings, &created_at)?;

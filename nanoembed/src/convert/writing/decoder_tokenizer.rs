@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use nanoembed_core::describe::gguf::Key;
+use nanoembed_core::text::json;
 use nanoembed_core::token::SentencePiece;
 use nanoembed_core::token::bpe::PreTokenizer;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
@@ -17,6 +18,7 @@ use crate::causal::hugging_face::DecoderSettings;
 use crate::causal::tokenizer::{Tokenizer, borrowed, end_ids, pattern};
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
+use crate::folder::texts::FolderTexts;
 use crate::hashed;
 
 /// The hint where the tokenizer cannot be written.
@@ -53,6 +55,7 @@ pub(super) fn add(
         return refuse(ErrorKind::UnsupportedArchitecture, message);
     };
     let tokenizer = settings.tokenizer()?;
+    writing.allowed.check()?;
     let special = special_tokens(folder)?;
     let written = match tokenizer.pieces() {
         Some(pieces) => sentence_pieces(metadata, (&tokenizer, &pieces), &special, rows),
@@ -74,11 +77,16 @@ fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
     let decoded = settings.get("added_tokens_decoder").and_then(Value::as_object);
     let of = |(id, token): (&String, &Value)| Some((id.parse().ok()?, is_special(token)));
     let decoded = decoded.into_iter().flatten().filter_map(of);
-    let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
-    let added = tokenizer.get("added_tokens").and_then(Value::as_array);
-    let of = |token: &Value| Some((token.get("id")?.as_u64()?, is_special(token)));
-    let special = hashed::map(decoded.chain(added.into_iter().flatten().filter_map(of)));
-    special.map_err(|error| Error::in_file(name_of(folder), error))
+    let text = FolderTexts::new(folder).get("tokenizer.json")?;
+    let tokenizer = text.as_deref().map(|text| json::Value::parse(text, 0)).transpose();
+    let tokenizer = tokenizer.map_err(|error| Error::in_file(name_of(folder), error))?;
+    let added = tokenizer.and_then(|tokenizer| tokenizer.member("added_tokens"));
+    let of = |token: json::Value<'_>| {
+        let is_special = token.member("special").and_then(|it| it.as_bool()).unwrap_or(true);
+        Some((token.member("id")?.as_u64()?, is_special))
+    };
+    let added = added.iter().flat_map(json::Value::items).filter_map(of);
+    hashed::map(decoded.chain(added)).map_err(|error| Error::in_file(name_of(folder), error))
 }
 
 type Written = std::result::Result<(), Unwritten>;
