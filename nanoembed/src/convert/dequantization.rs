@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use nanoembed_core::tensor::Dtype;
+use nanoembed_core::{Error as CoreError, limit};
 
 use super::targets::safetensors::{Wanted, write};
 use super::writing::WrittenFile;
 use crate::choice::choices;
-use crate::error::Result;
+use crate::error::{Error, Result, name_of};
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 
@@ -82,14 +83,18 @@ impl Dequantization {
     pub fn write(&self, contents: &Contents<'_>, observer: &dyn Observer) -> Result<WrittenFile> {
         let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
         let progress = Progress::bytes(observer, "dequantising", total);
-        let tensors = wanted(&contents.tensors, self.float.dtype());
+        let tensors = wanted(&contents.tensors, self.float.dtype())
+            .map_err(|error| Error::in_file(name_of(&self.input), error))?;
         let bytes = write(&self.output, tensors, &[], &progress)?;
         Ok(WrittenFile { path: self.output.clone(), bytes })
     }
 }
 
 /// All tensors as floats of `dtype`; tensors that are no floats are copied.
-fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wanted<'s, 'a>> {
+fn wanted<'s, 'a>(
+    tensors: &'s [Stored<'a>],
+    dtype: Dtype,
+) -> std::result::Result<Vec<Wanted<'s, 'a>>, CoreError> {
     let of = |tensor: &'s Stored<'a>| {
         let own = match tensor.values.type_name() {
             "i64" => Dtype::I64,
@@ -103,7 +108,7 @@ fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wanted<'s, 'a>
             "bool" => Dtype::Bool,
             _ => dtype,
         };
-        Wanted { name: tensor.name.clone(), tensor, dtype: own }
+        Ok(Wanted { name: limit::copied(&tensor.name)?, tensor, dtype: own })
     };
-    tensors.iter().map(of).collect()
+    limit::gathered(tensors.iter().map(of))
 }

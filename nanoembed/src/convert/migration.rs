@@ -211,7 +211,9 @@ fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<V
     let uqff = sets.iter().find(|set| set.format() == Some(Format::Uqff));
     let alone = !sets.iter().any(|set| set.format() == Some(Format::Safetensors));
     if let Some(set) = uqff.filter(|_| alone) {
-        sets.extend(residual(set, target, observer)?);
+        let name = set.name();
+        let further = residual(set, target, observer)?;
+        limit::extend(&mut sets, further).map_err(|error| Error::in_file(name, error))?;
     }
     Ok(sets)
 }

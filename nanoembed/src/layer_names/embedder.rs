@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::Boxed;
 use nanoembed_core::model::Config;
 use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::tensor::Shape;
@@ -19,7 +20,7 @@ use crate::stored::file_names::folder_of;
 
 /// The sizes of such a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Embedder(Box<Config>);
+pub struct Embedder(Boxed<Config>);
 
 /// Values of `model_type` of the models that mistral.rs embeds with.
 const FAMILIES: [&str; 2] = ["gemma3_text", "qwen3"];
@@ -55,9 +56,11 @@ impl Embedder {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             FolderTexts::new(&folder_of(path)).explained(&FolderFault::new(&file, fault))
         };
-        nanoembed_core::model::read_config(config)
-            .map(|model| Some(Self(Box::new(model.config))))
-            .map_err(fault)
+        let model = nanoembed_core::model::read_config(config).map_err(fault)?;
+        let config = Boxed::new(model.config);
+        config
+            .map(|config| Some(Self(config)))
+            .map_err(|error| Error::in_file(name_of(path), error))
     }
 
     /// The number of layers that UQFF 0.x numbers.

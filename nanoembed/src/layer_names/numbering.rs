@@ -19,12 +19,12 @@ impl LayerNumbering {
     /// By the `config.json` of a model of which `count` layers are there. Some families are decoders
     /// and embedding models, which have no output layer.
     pub fn from_config(config: &Path, count: usize) -> Result<Self> {
-        let embedder = Embedder::from_config(config);
-        if let Ok(Some(embedder)) = &embedder
-            && embedder.numbered() == count as u64
-        {
-            return Ok(Self::Embedder(embedder.clone()));
-        }
+        let embedder = match Embedder::from_config(config) {
+            Ok(Some(embedder)) if embedder.numbered() == count as u64 => {
+                return Ok(Self::Embedder(embedder));
+            }
+            other => other,
+        };
         match (Llama::from_config(config), embedder) {
             (Err(failure), _) | (_, Err(failure)) if failure.is_no_memory() => Err(failure),
             (Ok(decoder), Ok(None)) => Ok(Self::Decoder(decoder)),

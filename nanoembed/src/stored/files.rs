@@ -219,8 +219,9 @@ impl FileSet {
 
     /// Refuses GGUF files of which some are parts of a model and others are not the rest of it.
     fn check_parts(&self) -> Result<()> {
-        let parsed: Vec<Gguf<'_>> =
-            self.iter().map_while(|(_, file)| Gguf::parse(file, Mode::Lenient).ok()).collect();
+        let parsed = self.iter().map_while(|(_, file)| Gguf::parse(file, Mode::Lenient).ok());
+        let parsed = limit::collected(parsed);
+        let parsed = parsed.map_err(|error| Error::in_file(self.name(), error))?;
         // A file that is damaged is told of where it is read.
         match parsed.len() == self.files.len() {
             true => gguf_parts::check(&parsed, |index| self.name_of(index)),
@@ -266,14 +267,17 @@ impl FileSet {
     {
         let is_set = uqff_set::check(self.iter().map(|(_, file)| file));
         is_set.map_err(|(index, kind)| (index, CoreError::new(0, kind)))?;
-        let rooms =
-            self.iter().enumerate().map(|(at, (_, file))| room(file).map_err(|it| (at, it)));
-        let mut rooms: Vec<Vec<Entry>> = rooms.collect::<std::result::Result<_, _>>()?;
+        let mut rooms: Vec<Vec<Entry>> = Vec::new();
+        for (at, (_, file)) in self.iter().enumerate() {
+            let added = room(file).and_then(|room| limit::push(&mut rooms, room));
+            added.map_err(|error| (at, error))?;
+        }
         let (first_room, later_rooms) = rooms.split_first_mut().ok_or((0, missing()))?;
         let mut later = Vec::new();
         for (index, ((_, file), room)) in (1..).zip(self.iter().skip(1).zip(later_rooms)) {
             let shard = Uqff::parse_later_shard(file, mode, room);
-            later.push(shard.map_err(|error| (index, error))?);
+            let added = shard.and_then(|shard| limit::push(&mut later, shard));
+            added.map_err(|error| (index, error))?;
         }
         let uqff = Uqff::parse_shards(self.first(), &later, mode, first_room);
         let uqff = uqff.map_err(|error| (0, error))?;
@@ -407,7 +411,8 @@ pub fn uqff_in(folder: &Path) -> Result<Option<PathBuf>> {
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder);
     let entries = entries.map_err(|error| Error::reading(name_of(folder), &error))?;
-    Ok(entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    limit::collected(paths).map_err(|error| Error::in_file(name_of(folder), error))
 }
 
 #[cfg(test)]

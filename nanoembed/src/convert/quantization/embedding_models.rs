@@ -5,7 +5,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{Described, FolderModel, MODULES};
 
 use crate::causal::hugging_face::DecoderSettings;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::folder::texts::FolderTexts;
 use crate::stored::FileSet;
 
@@ -13,8 +13,11 @@ use crate::stored::FileSet;
 /// tables, which have no layers.
 pub(super) fn check(set: &FileSet) -> Result<()> {
     let folder = set.folder();
-    let is_decoder = || !matches!(DecoderSettings::from_folder(&folder, None), Ok(None));
-    if !folder.join("config.json").is_file() || is_decoder() {
+    let is_decoder = || {
+        let found = passed_over(DecoderSettings::from_folder(&folder, None))?;
+        Ok::<_, Error>(!matches!(found, Some(None)))
+    };
+    if !folder.join("config.json").is_file() || is_decoder()? {
         return Ok(());
     }
     let model = FolderTexts::new(&folder).read(|texts| FolderModel::read(texts));
@@ -24,7 +27,7 @@ pub(super) fn check(set: &FileSet) -> Result<()> {
             Err(Error::input(ErrorKind::UnsupportedArchitecture, message).at(name_of(&folder)))
         }
         Ok(_) => Ok(()),
-        Err(failure) if folder.join(MODULES).is_file() => Err(failure),
+        Err(failure) if failure.is_no_memory() || folder.join(MODULES).is_file() => Err(failure),
         // Weights of a model that is not for embeddings.
         Err(_) => Ok(()),
     }

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
 use nanoembed_core::tensor::Weight;
+use nanoembed_core::{Error as CoreError, limit};
 use serde::Serialize;
 
 use crate::convert::quantizer::QuantType;
 use crate::convert::quantizer::encode::{Encoded, Loss, encode};
+use crate::convert::quantizer::types::Unsuited;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
 use crate::convert::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
@@ -35,7 +37,7 @@ enum Kept {
     /// Never quantised: too small or too sensitive.
     Rightly(&'static str),
     /// Its shape does not suit the type.
-    Unsuited(String),
+    Unsuited(Unsuited),
 }
 
 /// The outcome for one tensor. The fields' names are those of the JSON output.
@@ -165,9 +167,10 @@ impl Quantization {
             embedding_models::check(&set)?;
         }
         let residual = residual(&set, target, observer)?;
+        let failed = |error| Error::in_file(set.name(), error);
         let mut contents = set.contents()?;
         if let Some(residual) = &residual {
-            contents.tensors.extend(residual.contents()?.tensors);
+            limit::extend(&mut contents.tensors, residual.contents()?.tensors).map_err(failed)?;
         }
         self.check_globs(&contents, &set.name())?;
         let mut spool = Spool::new()?;
@@ -179,13 +182,16 @@ impl Quantization {
                 Ready::Encoded(tensor, encoded) => (&tensor.name, encoded.weight(&spooled)?),
                 Ready::AsItIs(name, weight) => (*name, *weight),
             };
-            let mut item = Item::new(name.clone(), weight);
+            let mut item = Item::new(limit::copied(name).map_err(failed)?, weight);
             if outcome.unsuited && item.is_float() {
                 item.layer = Some((LayerFormat::Unquantized, Extra::default()));
             }
-            items.push(item);
+            limit::push(&mut items, item).map_err(failed)?;
         }
         let fallbacks = outcomes.iter().filter(|outcome| outcome.unsuited);
+        let fallbacks = limit::gathered(fallbacks.map(|outcome| self.fallback(outcome)));
+        let inputs = [Some(&set), residual.as_ref()].into_iter().flatten().flat_map(FileSet::iter);
+        let inputs = limit::collected(inputs.map(|(path, _)| path.to_owned()));
         let job = Job {
             target,
             output: &self.output,
@@ -193,13 +199,8 @@ impl Quantization {
             gguf: contents.gguf.first().copied(),
             source: set.name(),
             folder: set.folder(),
-            inputs: [Some(&set), residual.as_ref()]
-                .into_iter()
-                .flatten()
-                .flat_map(FileSet::iter)
-                .map(|(path, _)| path.to_owned())
-                .collect(),
-            fallbacks: fallbacks.map(|outcome| self.fallback(outcome)).collect(),
+            inputs: inputs.map_err(failed)?,
+            fallbacks: fallbacks.map_err(failed)?,
             requantized: true,
         };
         let written = self.writing.write(&job, items, observer)?;
@@ -247,7 +248,10 @@ impl Quantization {
     ) -> Result<(Vec<Ready<'s, 'a>>, Vec<Outcome>)> {
         let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
         let progress = Progress::bytes(observer, "quantising", total);
-        let (mut ready, mut outcomes) = (Vec::new(), Vec::new());
+        let count = contents.tensors.len();
+        let none = |error| Error::in_file("the model", error);
+        let mut ready = limit::reserved(count).map_err(none)?;
+        let mut outcomes = limit::reserved(count).map_err(none)?;
         for tensor in &contents.tensors {
             let shape = *tensor.values.shape();
             let kept = self.wanted(tensor).err();
@@ -272,7 +276,7 @@ impl Quantization {
                     Outcome::new(tensor, to.name().to_owned(), bytes, loss, kept.as_ref())
                 }
             };
-            outcomes.push(outcome);
+            outcomes.push(outcome.map_err(|error| Error::in_file(&tensor.name, error))?);
             progress.advance(tensor.values.stored_bytes());
         }
         Ok((ready, outcomes))
@@ -299,14 +303,15 @@ impl Quantization {
     }
 
     /// The report's entry for a tensor that should have been of the type but does not suit it.
-    fn fallback(&self, outcome: &Outcome) -> Fallback {
-        Fallback {
-            module: outcome.name.strip_suffix(".weight").unwrap_or(&outcome.name).to_owned(),
+    fn fallback(&self, outcome: &Outcome) -> std::result::Result<Fallback, CoreError> {
+        let module = outcome.name.strip_suffix(".weight").unwrap_or(&outcome.name);
+        Ok(Fallback {
+            module: limit::copied(module)?,
             from: self.to_type.name().to_owned(),
             to: "unquant".into(),
             shape: outcome.shape.clone(),
-            reason: outcome.reason.clone().unwrap_or_default(),
-        }
+            reason: limit::copied(outcome.reason.as_deref().unwrap_or_default())?,
+        })
     }
 }
 
@@ -323,24 +328,26 @@ impl Outcome {
         bytes: u64,
         loss: Loss,
         kept: Option<&Kept>,
-    ) -> Self {
+    ) -> std::result::Result<Self, CoreError> {
         let elements = tensor.values.elements();
         let bits = bytes as f64 * 8.0 / elements.max(1) as f64;
-        Self {
-            tensor: tensor.name.clone(),
-            name: tensor.name.clone(),
+        Ok(Self {
+            tensor: limit::copied(&tensor.name)?,
+            name: limit::copied(&tensor.name)?,
             dtype,
             shape: tensor.values.shape().dims().to_vec(),
             bits: (bits * 1000.0).round() / 1000.0,
             nmse: loss.nmse(),
-            reason: kept.map(|kept| match kept {
-                Kept::Rightly(reason) => (*reason).to_owned(),
-                Kept::Unsuited(reason) => reason.clone(),
-            }),
+            reason: kept
+                .map(|kept| match kept {
+                    Kept::Rightly(reason) => limit::copied(reason),
+                    Kept::Unsuited(reason) => limit::formatted(format_args!("{reason}")),
+                })
+                .transpose()?,
             unsuited: matches!(kept, Some(Kept::Unsuited(_))),
             bytes,
             elements,
             loss,
-        }
+        })
     }
 }

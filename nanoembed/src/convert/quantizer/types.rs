@@ -1,5 +1,6 @@
 //! The types that weights are quantised to, and what each of them can hold.
 
+use std::fmt;
 use std::str::FromStr;
 
 use nanoembed_core::quant::has_quantizer;
@@ -115,31 +116,60 @@ impl QuantType {
     }
 
     /// Rejects shapes that the type cannot store, with the reason.
-    pub fn suits(self, shape: &Shape) -> Result<(), String> {
+    pub fn suits(self, shape: &Shape) -> Result<(), Unsuited> {
         let row = shape.dims().last().copied().unwrap_or(1);
         let block = match self.0 {
             Scheme::Hqq { .. } => {
                 let elements = shape.elements().unwrap_or(1);
                 if shape.dims().len() != 2 {
-                    return Err("HQQ wants two dimensions".into());
+                    return Err(Unsuited::Dimensions("HQQ"));
                 }
                 return if elements.is_multiple_of(HQQ_GROUP) {
                     Ok(())
                 } else {
-                    Err(format!("{elements} elements are no whole groups of {HQQ_GROUP}"))
+                    Err(Unsuited::Groups { elements })
                 };
             }
             Scheme::Fp8 | Scheme::F8q8 if shape.dims().len() != 2 => {
-                return Err("this type wants two dimensions".into());
+                return Err(Unsuited::Dimensions("this type"));
             }
             Scheme::Fp8 | Scheme::F8q8 => 1,
             Scheme::Mxfp4 | Scheme::Afq { .. } => 32,
             Scheme::Plain(dtype) => dtype.block_elements() as u64,
         };
-        if row.is_multiple_of(block) {
-            Ok(())
-        } else {
-            Err(format!("rows of {row} elements are no whole blocks of {block}"))
+        if row.is_multiple_of(block) { Ok(()) } else { Err(Unsuited::Blocks { row, block }) }
+    }
+}
+
+/// The reason that a type cannot store a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsuited {
+    /// The named type stores matrices only.
+    Dimensions(&'static str),
+    /// The elements are not divided into groups of [`HQQ_GROUP`].
+    Groups {
+        /// The number of all elements.
+        elements: u64,
+    },
+    /// Rows are not divided into blocks.
+    Blocks {
+        /// The elements of a row.
+        row: u64,
+        /// The elements of a block.
+        block: u64,
+    },
+}
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dimensions(name) => write!(f, "{name} wants two dimensions"),
+            Self::Groups { elements } => {
+                write!(f, "{elements} elements are no whole groups of {HQQ_GROUP}")
+            }
+            Self::Blocks { row, block } => {
+                write!(f, "rows of {row} elements are no whole blocks of {block}")
+            }
         }
     }
 }

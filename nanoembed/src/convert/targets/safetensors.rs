@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use nanoembed_core::format::safetensors::{SafetensorsPlan, SafetensorsWriter, TensorSpec, order};
+use nanoembed_core::limit;
 use nanoembed_core::quant::quantize;
 use nanoembed_core::tensor::Dtype;
 
@@ -44,11 +45,11 @@ pub fn prepare(
     metadata: &[(&str, &str)],
     progress: &Progress<'_>,
 ) -> Result<(NewFile, u64)> {
-    tensors.sort_by(|a, b| order(&a.spec(), &b.spec()));
-    let specs: Vec<TensorSpec<'_>> = tensors.iter().map(Wanted::spec).collect();
-    let plan = SafetensorsPlan { metadata, tensors: &specs };
+    tensors.sort_unstable_by(|a, b| order(&a.spec(), &b.spec()));
     let mut file = NewFile::create(path, true)?;
     let refused = |error| Error::in_file(file.name(), error);
+    let specs = limit::exactly(tensors.iter().map(Wanted::spec)).map_err(refused)?;
+    let plan = SafetensorsPlan { metadata, tensors: &specs };
     let bytes = plan.file_bytes().map_err(refused)?;
     let mut sink = FileSink::new(&mut file);
     let mut failed = None;
@@ -94,8 +95,11 @@ fn one(
     let mut bytes = Vec::new();
     let mut failed = None;
     let read = wanted.tensor.pieces(|values| {
-        bytes.resize(values.len() * wanted.dtype.block_bytes(), 0);
-        let done = quantize(wanted.dtype, values, &mut bytes).and_then(|()| writer.data(&bytes));
+        let length = values.len() * wanted.dtype.block_bytes();
+        bytes.truncate(length);
+        let done = limit::grow(&mut bytes, length, 0)
+            .and_then(|()| quantize(wanted.dtype, values, &mut bytes))
+            .and_then(|()| writer.data(&bytes));
         done.map_err(|error| {
             failed = Some(error);
             Error::bad_input("")

@@ -1,17 +1,17 @@
 //! UQFF files of either generation, in shards if they are large, and the report that the reference
 //! puts beside them.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::uqff::{
     LayerFormat, UqffLayer, blob_bytes, write_blobs, write_tensors,
 };
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::Encoding;
-use serde::Serialize;
+use nanoembed_core::{Error as CoreError, limit};
+use serde::{Serialize, Serializer};
 
 use super::FileSink;
 use crate::error::{Error, Result, name_of};
@@ -36,26 +36,31 @@ const METADATA: [(&str, &str); 3] = [
 impl Layers<'_, '_> {
     fn sizes(&self) -> Result<Vec<u64>> {
         match self {
-            Self::Tensors(layers) => Ok(layers
-                .iter()
-                .map(|layer| {
+            Self::Tensors(layers) => {
+                let size = |layer: &UqffLayer<'_>| {
                     let bias = layer.bias.as_ref().map_or(0, |bias| bias.header().bytes);
                     layer.weight.encoding().stored_bytes() + bias
-                })
-                .collect()),
-            Self::Blobs(layers) => layers
-                .iter()
-                .map(|(_, layer)| {
-                    blob_bytes(layer).map_err(|error| {
+                };
+                limit::exactly(layers.iter().map(size)).map_err(no_memory)
+            }
+            Self::Blobs(layers) => {
+                let mut sizes = limit::reserved(layers.len()).map_err(no_memory)?;
+                for (_, layer) in *layers {
+                    sizes.push(blob_bytes(layer).map_err(|error| {
                         let name = format!("layer `{}`", layer.name);
                         Error::in_file(name, error).with_hint(
                             "UQFF 0.x holds no arrays beyond 4 GiB; `--to uqff-1.2` does",
                         )
-                    })
-                })
-                .collect(),
+                    })?);
+                }
+                Ok(sizes)
+            }
         }
     }
+}
+
+fn no_memory(error: CoreError) -> Error {
+    Error::in_file("the model", error)
 }
 
 /// The files that layers become.
@@ -69,8 +74,8 @@ impl<'l, 'a> Shards<'l, 'a> {
     /// `path`, or, beyond `shard_bytes`, `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
     /// fits. Refuses to leave a shard of another set after them, which would be opened with them.
     pub fn new(path: &Path, layers: &'l Layers<'l, 'a>, shard_bytes: u64) -> Result<Self> {
-        let ranges = shards(&layers.sizes()?, shard_bytes);
-        let paths = names(path, ranges.len());
+        let ranges = shards(&layers.sizes()?, shard_bytes).map_err(no_memory)?;
+        let paths = names(path, ranges.len()).map_err(no_memory)?;
         let next = paths.first().and_then(|first| uqff_shard(first, paths.len()));
         let left = next.filter(|next| next.exists());
         match left {
@@ -98,7 +103,7 @@ impl<'l, 'a> Shards<'l, 'a> {
             let metadata: Vec<_> = of_set.into_iter().collect();
             let written = self.write_shard(index == 0, range, &metadata, &mut sink);
             sink.judge(written)?;
-            files.push(file);
+            limit::push(&mut files, file).map_err(no_memory)?;
         }
         Ok(files)
     }
@@ -113,7 +118,7 @@ impl<'l, 'a> Shards<'l, 'a> {
         match self.layers {
             Layers::Tensors(all) => {
                 let some = all.get(range.clone()).unwrap_or_default();
-                let metadata: Vec<_> = METADATA.iter().chain(metadata).copied().collect();
+                let metadata = limit::collected(METADATA.iter().chain(metadata).copied())?;
                 write_tensors(some, &metadata, is_first, sink)
             }
             Layers::Blobs(all) => {
@@ -150,37 +155,37 @@ impl Sink for Hash {
 }
 
 /// The layers of each shard.
-fn shards(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
+fn shards(sizes: &[u64], most: u64) -> std::result::Result<Vec<Range<usize>>, CoreError> {
     let mut shards = Vec::new();
     let (mut start, mut filled) = (0, 0_u64);
     for (index, size) in sizes.iter().enumerate() {
-        if index > start && filled.saturating_add(*size) > limit {
-            shards.push(start..index);
+        if index > start && filled.saturating_add(*size) > most {
+            limit::push(&mut shards, start..index)?;
             (start, filled) = (index, 0);
         }
         filled = filled.saturating_add(*size);
     }
-    shards.push(start..sizes.len());
-    shards
+    limit::push(&mut shards, start..sizes.len())?;
+    Ok(shards)
 }
 
 /// The paths of so many shards.
-fn names(path: &Path, count: usize) -> Vec<PathBuf> {
+fn names(path: &Path, count: usize) -> std::result::Result<Vec<PathBuf>, CoreError> {
     if count == 1 {
-        return vec![path.to_owned()];
+        return Ok(vec![path.to_owned()]);
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let stem = stem.strip_suffix("-0").unwrap_or(&stem);
-    (0..count).map(|k| path.with_file_name(format!("{stem}-{k}.uqff"))).collect()
+    limit::exactly((0..count).map(|k| path.with_file_name(format!("{stem}-{k}.uqff"))))
 }
 
 /// The report, as the reference writes and reads it (schema 1).
 #[derive(Serialize)]
-struct Report {
+struct Report<'l> {
     schema: u32,
     generated_by: GeneratedBy,
     uqff_version: &'static str,
-    outputs: [Output; 1],
+    outputs: [Output<'l>; 1],
 }
 
 #[derive(Serialize)]
@@ -189,22 +194,31 @@ struct GeneratedBy {
 }
 
 #[derive(Serialize)]
-struct Output {
+struct Output<'l> {
     quant: String,
-    shards: Vec<String>,
+    shards: Vec<Cow<'l, str>>,
     layers: usize,
-    actual_counts: BTreeMap<String, usize>,
+    actual_counts: Counts<'l>,
     fallback_count: usize,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    fallbacks: Vec<Fallback>,
-    layer_details: Vec<LayerDetail>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    fallbacks: &'l [Fallback],
+    layer_details: &'l [LayerDetail<'l>],
+}
+
+/// The number of layers that are stored in each way.
+struct Counts<'l>(Vec<(&'l str, usize)>);
+
+impl Serialize for Counts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
 }
 
 #[derive(Serialize)]
-struct LayerDetail {
-    module: String,
-    stored: String,
-    shape: Vec<u64>,
+struct LayerDetail<'l> {
+    module: &'l str,
+    stored: Cow<'l, str>,
+    shape: &'l [u64],
 }
 
 /// A layer that could not be stored in the type that was asked for.
@@ -217,10 +231,14 @@ pub struct Fallback {
     pub reason: String,
 }
 
-/// Writes `uqff_report.json` beside the files.
-pub fn report(paths: &[PathBuf], layers: &[UqffLayer<'_>], fallbacks: Vec<Fallback>) -> Result<()> {
-    let Some(first) = paths.first() else { return Ok(()) };
-    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Writes `uqff_report.json`, which goes beside `paths`; it is still to be put in its place.
+pub fn prepare_report(
+    paths: &[PathBuf],
+    layers: &[UqffLayer<'_>],
+    fallbacks: &[Fallback],
+) -> Result<Option<NewFile>> {
+    let Some(first) = paths.first() else { return Ok(None) };
+    let shards = paths.iter().map(|path| path.file_name().unwrap_or_default().to_string_lossy());
     let stem = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let quant = match stem.rsplit_once('-') {
         Some((front, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -228,26 +246,20 @@ pub fn report(paths: &[PathBuf], layers: &[UqffLayer<'_>], fallbacks: Vec<Fallba
         }
         _ => stem,
     };
-    let layer_details: Vec<LayerDetail> = layers
-        .iter()
-        .map(|layer| LayerDetail {
-            module: layer.name.to_owned(),
-            stored: stored_name(layer),
-            shape: layer.weight.shape().dims().to_vec(),
-        })
-        .collect();
-    let mut actual_counts = BTreeMap::new();
-    for detail in &layer_details {
-        *actual_counts.entry(detail.stored.clone()).or_insert(0) += 1;
-    }
+    let details = layers.iter().map(|layer| LayerDetail {
+        module: layer.name,
+        stored: stored_name(layer),
+        shape: layer.weight.shape().dims(),
+    });
+    let details = limit::exactly(details).map_err(no_memory)?;
     let output = Output {
         quant,
-        shards: paths.iter().map(name).collect(),
+        shards: limit::exactly(shards).map_err(no_memory)?,
         layers: layers.len(),
-        actual_counts,
+        actual_counts: counts(&details).map_err(no_memory)?,
         fallback_count: fallbacks.len(),
         fallbacks,
-        layer_details,
+        layer_details: &details,
     };
     let tool = concat!("nanoembed ", env!("CARGO_PKG_VERSION"));
     let generated_by = GeneratedBy { tool };
@@ -256,19 +268,28 @@ pub fn report(paths: &[PathBuf], layers: &[UqffLayer<'_>], fallbacks: Vec<Fallba
     let name = file.name();
     serde_json::to_writer_pretty(&mut file, &report)
         .map_err(|error| Error::writing(&name, &error.into()))?;
-    file.commit()
+    Ok(Some(file))
+}
+
+/// Counts layers by the way they are stored, in the order of its name.
+fn counts<'l>(details: &'l [LayerDetail<'_>]) -> std::result::Result<Counts<'l>, CoreError> {
+    let mut ways = limit::exactly(details.iter().map(|detail| &*detail.stored))?;
+    ways.sort_unstable();
+    let ways = ways.chunk_by(|a, b| a == b);
+    let counted = ways.filter_map(|same| Some((*same.first()?, same.len())));
+    limit::collected(counted).map(Counts)
 }
 
 /// The reference's name for the way a layer is stored.
-fn stored_name(layer: &UqffLayer<'_>) -> String {
+fn stored_name(layer: &UqffLayer<'_>) -> Cow<'static, str> {
     match (layer.format, layer.weight.encoding()) {
         (LayerFormat::Unquantized, _) => "unquant".into(),
         (_, Encoding::Plain { dtype, .. }) => match dtype.name() {
             // K types without the underscore.
-            name if name.ends_with("_k") => name.replace("_k", "k"),
-            name => name.to_owned(),
+            name if name.ends_with("_k") => name.replace("_k", "k").into(),
+            name => name.into(),
         },
-        (_, encoding) => encoding.name().to_owned(),
+        (_, encoding) => encoding.name().into(),
     }
 }
 
@@ -278,11 +299,11 @@ mod tests {
 
     #[test]
     fn shards_are_filled_in_order_and_never_empty() {
-        assert_eq!(shards(&[4, 4, 4, 9, 1], 8), [0..2, 2..3, 3..4, 4..5]);
-        assert_eq!(shards(&[4, 4], 100).len(), 1);
-        assert_eq!(shards(&[], 8).len(), 1);
-        assert_eq!(names(Path::new("a/q4k.uqff"), 2)[1], Path::new("a/q4k-1.uqff"));
-        assert_eq!(names(Path::new("a/q4k-0.uqff"), 2)[1], Path::new("a/q4k-1.uqff"));
-        assert_eq!(names(Path::new("a/q4k.uqff"), 1)[0], Path::new("a/q4k.uqff"));
+        assert_eq!(shards(&[4, 4, 4, 9, 1], 8).unwrap(), [0..2, 2..3, 3..4, 4..5]);
+        assert_eq!(shards(&[4, 4], 100).unwrap().len(), 1);
+        assert_eq!(shards(&[], 8).unwrap().len(), 1);
+        assert_eq!(names(Path::new("a/q4k.uqff"), 2).unwrap()[1], Path::new("a/q4k-1.uqff"));
+        assert_eq!(names(Path::new("a/q4k-0.uqff"), 2).unwrap()[1], Path::new("a/q4k-1.uqff"));
+        assert_eq!(names(Path::new("a/q4k.uqff"), 1).unwrap()[0], Path::new("a/q4k.uqff"));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::{Job, Target, WrittenFile, size_of};
 use crate::error::{Error, Result, name_of, passed_over};
@@ -77,10 +77,27 @@ pub fn check_beside(set: &FileSet) -> Result<()> {
         .with_hint("`nanoembed convert` writes such a model to `.weights` and `.amb`"))
 }
 
-/// Copies the files of the source's folder that the output's folder lacks, so that the output is a
-/// whole model; warns where it is none, or where there is something else.
-pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
-    let mut written = Vec::new();
+/// The files that belong beside the output.
+#[derive(Default)]
+pub(super) struct Companions {
+    /// Files of the source's folder, and their places in the output's.
+    files: Vec<(PathBuf, PathBuf)>,
+    warnings: Vec<String>,
+}
+
+impl Companions {
+    /// The number of files.
+    pub(super) const fn count(&self) -> usize {
+        self.files.len()
+    }
+}
+
+/// The files of the source's folder that the output's folder lacks, so that the output is a whole
+/// model; with a warning where it is none, or where there is something else.
+pub(super) fn plan(job: &Job<'_, '_>) -> Result<Companions> {
+    let failed = |error| Error::in_file(name_of(&job.folder), error);
+    let mut companions = Companions::default();
+    let Companions { files, warnings } = &mut companions;
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);
     let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);
     for name in settings.chain(module_files(&job.folder)?) {
@@ -88,27 +105,50 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
         if !from.is_file() {
             continue;
         }
-        let failed = |error| Error::writing(to.display(), &error);
         if !to.exists() {
-            to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
-            std::fs::copy(&from, &to).map_err(failed)?;
-            written.push(size_of(&to));
-        } else if name != Path::new(RESIDUAL)
-            && whole_file::read(&from).ok() != whole_file::read(&to).ok()
-        {
-            observer.warn(&format!(
+            limit::push(files, (from, to)).map_err(failed)?;
+        } else if name != Path::new(RESIDUAL) && !is_same(&from, &to)? {
+            let warning = limit::formatted(format_args!(
                 "{} is not that of the source and stays as it is: the model runs by it",
-                name_of(&to)
+                to.display()
             ));
+            limit::push(warnings, warning.map_err(failed)?).map_err(failed)?;
         }
     }
-    if !job.output.with_file_name("config.json").exists() {
-        observer.warn(&format!(
+    let config = job.output.with_file_name("config.json");
+    if !config.exists() && !files.iter().any(|(_, to)| *to == config) {
+        let warning = limit::formatted(format_args!(
             "{} has the weights alone: to run it, put the model's `config.json` and tokenizer beside it",
-            name_of(job.output)
+            job.output.display()
         ));
+        limit::push(warnings, warning.map_err(failed)?).map_err(failed)?;
     }
-    Ok(written)
+    Ok(companions)
+}
+
+/// True if both files have the same bytes, or neither can be read.
+fn is_same(one: &Path, other: &Path) -> Result<bool> {
+    let read = |path: &Path| {
+        let bytes = whole_file::read(path);
+        passed_over(bytes.map_err(|error| Error::reading(name_of(path), &error)))
+    };
+    Ok(read(one)? == read(other)?)
+}
+
+/// Copies the files, and lists them in `written`, which has capacity for them.
+pub(super) fn bring(
+    companions: &Companions,
+    written: &mut Vec<WrittenFile>,
+    observer: &dyn Observer,
+) -> Result<()> {
+    for (from, to) in &companions.files {
+        let failed = |error| Error::writing(to.display(), &error);
+        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+        std::fs::copy(from, to).map_err(failed)?;
+        written.push(size_of(to));
+    }
+    companions.warnings.iter().for_each(|warning| observer.warn(warning));
+    Ok(())
 }
 
 /// The files of the modules after the transformer, by their paths within the model's folder.
@@ -117,7 +157,7 @@ fn module_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let folders = FolderTexts::new(folder).read(|texts| Modules::folders(texts))?;
     let files =
         folders.iter().flat_map(|folder| MODULE_FILES.map(|name| Path::new(folder).join(name)));
-    Ok(files.collect())
+    limit::collected(files).map_err(|error| Error::in_file(name_of(folder), error))
 }
 
 #[cfg(test)]

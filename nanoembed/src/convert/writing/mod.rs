@@ -31,17 +31,19 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::limit;
 use nanoembed_core::tensor::Dtype;
 
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::keep_inputs;
 use crate::files::spool::Place;
 use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 
+use companion_files::Companions;
 pub use companion_files::{check_beside, residual};
 pub use options::{SHARD_BYTES, Target, Writing};
 
@@ -85,11 +87,14 @@ impl Writing {
         keep_inputs(&job.inputs, [job.output])?;
         self.refuse_unused_names(job.from, job.target)?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
-        if let Some(family) = self.family(job)? {
+        let family = self.family(job)?;
+        self.allowed.check()?;
+        if let Some(family) = family {
             let progress = Progress::bytes(observer, "writing", total);
             return gguf::write_family(job, &family, items, (&progress, observer));
         }
         let encoder = self.encoder(job)?;
+        self.allowed.check()?;
         if let Some(encoder) = &encoder {
             let (items, left_out) = encoder.renamed(items, &job.source)?;
             if !left_out.is_empty() {
@@ -109,10 +114,15 @@ impl Writing {
             Target::Uqff12 | Target::Uqff02 => uqff::write(self, job, &plan, &items, observer),
             Target::Gguf => gguf::write(self, job, &plan, items, (&progress, observer)),
             Target::Safetensors => {
-                let mut written = safetensors::write(job.output, &items, &progress)?;
-                if job.output != Path::new("-") && !self.keep_names {
-                    written.extend(companion_files::bring(job, observer)?);
-                }
+                let brings = job.output != Path::new("-") && !self.keep_names;
+                let companions = match brings {
+                    true => companion_files::plan(job)?,
+                    false => Companions::default(),
+                };
+                let written = limit::reserved(1 + companions.count());
+                let mut written = written.map_err(|error| Error::in_file(&job.source, error))?;
+                written.push(safetensors::write(job.output, &items, &progress)?);
+                companion_files::bring(&companions, &mut written, observer)?;
                 Ok(written)
             }
         }

@@ -1,18 +1,19 @@
 //! UQFF: quantised tensors become layers, all else goes into a file beside it.
 
-use std::collections::HashMap;
+use std::path::PathBuf;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::format::uqff::{Extra, LayerFormat, UqffLayer, ggml_number};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::names::{Plan, config_path};
 use super::residual::Residual;
 use super::{Job, Target, Writing, WrittenFile, companion_files, size_of};
 use crate::convert::targets::Item;
-use crate::convert::targets::uqff::{Layers, Shards, report};
+use crate::convert::targets::uqff::{Layers, Shards, prepare_report};
 use crate::error::{Error, Result};
-use crate::files::new_file::{commit_set, keep_inputs};
+use crate::files::new_file::{NewFile, commit_set, keep_inputs};
+use crate::hashed;
 use crate::layer_names::{Embedder, embedder, llama};
 use crate::progress::Observer;
 use crate::stored::files::in_number_order;
@@ -24,19 +25,21 @@ pub(super) fn write(
     items: &[Item<'_>],
     observer: &dyn Observer,
 ) -> Result<Vec<WrittenFile>> {
+    let failed = |error| Error::in_file(&job.source, error);
     let mut layers: Vec<UqffLayer<'_>> = Vec::new();
     let mut rest: Vec<&Item<'_>> = Vec::new();
     for item in items {
         check_type(item).map_err(|error| error.at(&job.source))?;
         match layer_of(item) {
-            Some(layer) => layers.push(layer),
-            None => rest.push(item),
+            Some(layer) => limit::push(&mut layers, layer),
+            None => limit::push(&mut rest, item),
         }
+        .map_err(failed)?;
     }
-    let places: HashMap<&str, usize> = layers.iter().map(|layer| layer.name).zip(0..).collect();
+    let places = hashed::map(layers.iter().map(|layer| layer.name).zip(0..)).map_err(failed)?;
     rest.retain(|item| {
         let owner = item.name.strip_suffix(".bias").and_then(|owner| places.get(owner));
-        let layer = owner.and_then(|place| layers.get_mut(*place));
+        let layer = owner.and_then(|place| layers.get_mut::<usize>(*place));
         match (layer, view(item)) {
             (Some(layer), Some(view)) => {
                 layer.bias = Some(view);
@@ -51,7 +54,7 @@ pub(super) fn write(
     }
     let numbered = match job.target {
         Target::Uqff12 => {
-            layers.sort_by(|a, b| in_number_order(a.name, b.name));
+            layers.sort_unstable_by(|a, b| in_number_order(a.name, b.name));
             None
         }
         _ => Some(numbered(writing, plan, job, &layers, items, &mut rest)?),
@@ -62,17 +65,27 @@ pub(super) fn write(
     let residual =
         (!rest.is_empty()).then(|| Residual::prepare(writing, job, &rest)).transpose()?;
     let mut files = shards.prepare()?;
-    let residual = residual.map(|residual| {
-        files.push(residual.file);
-        residual.path
-    });
+    let mut paths = limit::exactly(shards.paths.iter().map(PathBuf::as_path)).map_err(failed)?;
+    let residual = match residual {
+        Some(Residual { path, file }) => {
+            limit::push(&mut files, file).map_err(failed)?;
+            Some(path)
+        }
+        None => None,
+    };
+    limit::extend(&mut paths, residual.as_deref()).map_err(failed)?;
+    let has_report = writing.report && numbered.is_none();
+    let report = match has_report {
+        true => prepare_report(&shards.paths, &layers, &job.fallbacks)?,
+        false => None,
+    };
+    // All that takes memory comes before the files appear.
+    let companions = companion_files::plan(job)?;
+    let mut written = limit::reserved(paths.len() + companions.count()).map_err(failed)?;
     commit_set(files)?;
-    if writing.report && numbered.is_none() {
-        report(&shards.paths, &layers, job.fallbacks.clone())?;
-    }
-    let mut written: Vec<WrittenFile> = shards.paths.iter().map(|path| size_of(path)).collect();
-    written.extend(residual.as_deref().map(size_of));
-    written.extend(companion_files::bring(job, observer)?);
+    report.map_or(Ok(()), NewFile::commit)?;
+    written.extend(paths.into_iter().map(size_of));
+    companion_files::bring(&companions, &mut written, observer)?;
     Ok(written)
 }
 
@@ -151,6 +164,7 @@ fn numbered<'l, 'i>(
     rest: &mut Vec<&'i Item<'i>>,
 ) -> Result<Vec<(u32, UqffLayer<'l>)>> {
     const EMBEDDINGS: &str = "model.embed_tokens";
+    let failed = |error| Error::in_file(&job.source, error);
     let embedder = embedder_of(writing, job, layers)?;
     let number = |name: &str| {
         let decimal = name.bytes().all(|byte| byte.is_ascii_digit());
@@ -168,9 +182,9 @@ fn numbered<'l, 'i>(
     for layer in layers {
         if embedder::is_table(layer.name) && number(layer.name).is_none() {
             let weight = format!("{}.weight", layer.name);
-            rest.extend(items.iter().find(|item| item.name == weight));
+            limit::extend(rest, items.iter().find(|item| item.name == weight)).map_err(failed)?;
             if layer.name == EMBEDDINGS && !has_output && tied {
-                numbered.push((0, *layer));
+                limit::push(&mut numbered, (0, *layer)).map_err(failed)?;
             }
             continue;
         }
@@ -180,16 +194,25 @@ fn numbered<'l, 'i>(
                 "give the model's config.json with `--config` (Llama, Mistral, Qwen2, EmbeddingGemma, Qwen3-Embedding), or all numbers with `--names FILE`",
             )
         })?;
-        numbered.push((number, *layer));
+        limit::push(&mut numbered, (number, *layer)).map_err(failed)?;
     }
     // The reference orders by the decimal names as texts.
-    numbered.sort_by_key(|(number, _)| number.to_string());
+    numbered.sort_unstable_by(|(a, _), (b, _)| in_decimal_order(*a, *b));
     let mut pairs = numbered.iter().zip(numbered.iter().skip(1));
     if let Some(((number, _), _)) = pairs.find(|((a, _), (b, _))| a == b) {
         let message = format!("two layers have the number {number}");
         return Err(Error::input(ErrorKind::DuplicateName, message).at(&job.source));
     }
     Ok(numbered)
+}
+
+/// The order of the decimal names of two numbers as texts.
+fn in_decimal_order(a: u32, b: u32) -> std::cmp::Ordering {
+    let digits = |number: u32| number.checked_ilog10().unwrap_or(0);
+    let places = digits(a).max(digits(b));
+    // As many digits as the longer one has; the shorter of two with the same ones comes first.
+    let padded = |number: u32| u64::from(number) * 10_u64.pow(places - digits(number));
+    padded(a).cmp(&padded(b)).then(a.cmp(&b))
 }
 
 /// The embedding model whose layers these are, if they are called like those of one.
