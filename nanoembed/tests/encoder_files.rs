@@ -12,10 +12,12 @@ use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, EncoderFile, EncoderRoom, TextRoom, TextSession};
 
 /// Folders under `tests/data/models` whose files keep their texts.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 17] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
+    "embeddinggemma2_text",
+    "embeddinggemma2_towers",
     "eurobert",
     "gte",
     "jina_v2_code",

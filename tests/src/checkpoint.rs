@@ -21,7 +21,7 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 21] = [
+const ENCODERS: [&str; 23] = [
     "albert",
     "bert_cased",
     "bert_cased_st6",
@@ -29,6 +29,8 @@ const ENCODERS: [&str; 21] = [
     "cross_encoder",
     "distilbert",
     "embeddinggemma",
+    "embeddinggemma2_text",
+    "embeddinggemma2_towers",
     "eurobert",
     "gte",
     "jina_v2_code",

@@ -104,7 +104,9 @@ fn the_first_layer_lacks_a_norm_in_modern_bert_alone() {
     for folder in complete() {
         let name = folder.file_name().unwrap().to_str().unwrap();
         let tensor = match name {
-            "embeddinggemma" | "eurobert" | "qwen3_embedding" => "layers.0.input_layernorm.weight",
+            "embeddinggemma" | "embeddinggemma2_text" | "eurobert" | "qwen3_embedding" => {
+                "layers.0.input_layernorm.weight"
+            }
             "bert_cased" => "encoder.layer.0.attention.output.LayerNorm.weight",
             "nomic_bert" => "encoder.layers.0.norm1.weight",
             _ => continue,
@@ -132,6 +134,9 @@ fn biases_are_those_that_the_settings_say() {
     with("qwen3_embedding", "layers.1.mlp.down_proj.bias", 48);
     with("eurobert", "layers.0.self_attn.v_proj.bias", 48);
     with("embeddinggemma", "norm.bias", 48);
+    with("embeddinggemma2_text", "ple.per_layer_model_projection.bias", 64);
+    with("embeddinggemma2_text", "layers.1.ple_block.per_layer_input_gate.bias", 16);
+    with("embeddinggemma2_text", "embedding_projection.bias", 44);
     with("nomic_bert", "encoder.layers.1.attn.Wqkv.bias", 144);
     with("gte", "encoder.layer.0.mlp.up_gate_proj.bias", 192);
     with("modernbert_reranker", "model.layers.0.attn.Wqkv.bias", 144);

@@ -8,8 +8,8 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{
     Activation, Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel,
-    FeedForward, HeadModule, InOrder, LayerSet, Mask, PoolingMode, PoolingModes, QueryKeyNorm, Run,
-    Window, read_config,
+    FeedForward, HeadModule, InOrder, LayerSet, Mask, Placeholders, PoolingMode, PoolingModes,
+    QueryKeyNorm, Run, Window, read_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -69,7 +69,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 21 * 10);
+    assert!(checked >= 23 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -195,6 +195,22 @@ fn weights_that_are_not_what_the_settings_say_are_refused() {
     let longer = |model: &mut FamilyModel| model.config.positions += 1;
     assert_eq!(open("roberta", &longer, none), Err(ErrorKind::WrongShape));
 
+    // Sizes that only EmbeddingGemma 2 has, and a pooling that its last layer cannot follow.
+    let gemma = "embeddinggemma2_text";
+    let pooled = Checkpoint::named(gemma).modules();
+    assert_eq!(open(gemma, &|_| {}, &pooled), Ok(()));
+    let per_layer = |model: &mut FamilyModel| model.config.per_layer = Some(15);
+    let projection = |model: &mut FamilyModel| model.config.final_projection = Some(45);
+    let heads = |model: &mut FamilyModel| model.config.global_heads = None;
+    for change in [&per_layer as &dyn Fn(&mut FamilyModel), &projection, &heads] {
+        assert_eq!(open(gemma, change, &pooled), Err(ErrorKind::WrongShape));
+    }
+    for modes in [vec![PoolingMode::Max], vec![PoolingMode::Mean, PoolingMode::First]] {
+        let mut other = pooled.clone();
+        other.pooling.as_mut().unwrap().modes = modes;
+        assert_eq!(open(gemma, &|_| {}, &other), Err(ErrorKind::UnsupportedSetting));
+    }
+
     let listed = Checkpoint::named("bert_cased").modules();
     assert_eq!(open("bert_cased", &|_| {}, &listed), Ok(()));
     // A linear layer that takes other vectors than pooling makes, or whose weights have another
@@ -252,6 +268,30 @@ fn texts_that_do_not_fit_the_model_are_refused() {
     let together = embed(&[2, 5, 3, 2, 3], &[3, 2], 1);
     assert_eq!(together, [embed(&[2, 5, 3], &[3], 1), embed(&[2, 3], &[2], 1)].concat());
     assert_ne!(together[..48], embed(&[2, 5, 3], &[3], 0));
+}
+
+/// Tokens of the full EmbeddingGemma 2 that stand for images have the vector of padding.
+#[test]
+fn placeholders_of_other_input_have_the_vector_of_padding() {
+    let folder = Checkpoint::named("embeddinggemma2_towers");
+    let text = folder.text("expected.json").unwrap();
+    let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let numbers = |name: &str| expected["placeholder"][name].as_array().unwrap().iter();
+    let ids: Vec<u32> = numbers("ids").map(|id| id.as_u64().unwrap() as u32).collect();
+    let vector: Vec<f32> = numbers("vector").map(|it| it.as_f64().unwrap() as f32).collect();
+    let weights = folder.all_weights();
+    let model = encoder(&weights, &folder.model("config.json"), &folder.modules()).unwrap();
+    let mut session = model.session(ids.len(), 1).unwrap();
+    let mut embed = |ids: &[u32]| {
+        let (lengths, mut out) = ([ids.len()], vec![0.0; model.dimensions()]);
+        let texts = Batch::new(ids, &lengths);
+        model.embed(&weights, &mut session, &InOrder, &texts, &mut out).unwrap();
+        out
+    };
+    let found = embed(&ids);
+    assert!(ids.contains(&1102) && largest_difference(&found, &vector) <= TOLERANCE);
+    let padded: Vec<u32> = ids.iter().map(|id| if *id == 1102 { 0 } else { *id }).collect();
+    assert_eq!(embed(&padded), found);
 }
 
 /// Members that only the files of published models have, not those of the tiny ones.
@@ -333,12 +373,80 @@ fn settings_mean_what_transformers_makes_of_them() {
     };
     let read_changed = |name: &str, changes: &[(&str, &str)]| read(&changed(name, changes));
 
+    let window_of = |reach, every, first| Some(Window::all_but(reach, every, first));
+
     // MPNet's positions begin after 1, and it has 32 buckets, regardless of settings.
     let mpnet = read_changed("mpnet", &[]);
     assert_eq!(read_changed("mpnet", &[(r#""pad_token_id": 1"#, r#""pad_token_id": 0"#)]), mpnet);
     let buckets = r#""relative_attention_num_buckets": "#;
     let sixteen = [(&*format!("{buckets}32"), &*format!("{buckets}16"))];
     assert_eq!(read_changed("mpnet", &sixteen), Err("relative_attention_num_buckets".into()));
+
+    // EmbeddingGemma 2's window is its reach, not a width that is halved as in version 1. Its full
+    // layers may have other heads, the same ones in all of them, and no other layers may.
+    let gemma = |change: (&str, &str)| read_changed("embeddinggemma2_text", &[change]);
+    let (text, _) = read_changed("embeddinggemma2_text", &[]).unwrap();
+    assert_eq!(text.attention.window, window_of(5, 2, 1));
+    let version_1 = read_changed("embeddinggemma", &[]).unwrap().0.attention.window;
+    assert_eq!(version_1.map(|window| window.reach), Some(8));
+    let layers = r#""1": {
+      "head_dim": 24
+    },
+    "3": {
+      "head_dim": 24
+    }"#;
+    let heads = |members: &str| {
+        gemma((layers, members)).map(|(config, _)| config.global_heads.map(|heads| heads.size))
+    };
+    assert_eq!([heads(layers), heads("")], [Ok(Some(24)), Ok(None)]);
+    assert_eq!(heads(r#""1": {"head_dim": 16}, "3": {"num_key_value_heads": 1}"#), Ok(None));
+    for (members, key) in [
+        (r#""1": {"head_dim": 24}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "3": {"head_dim": 20}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "2": {"head_dim": 24}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "3": {"head_dim": 24}, "0": {}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "3": {"head_dim": 24}, "x": {}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "1": {"head_dim": 24}"#, "per_layer_config"),
+        (r#""1": {"head_dim": 24}, "3": {"sliding_window": 5}"#, "sliding_window"),
+        (r#""1": {"head_dim": 25}, "3": {"head_dim": 25}"#, "num_attention_heads"),
+        (r#""1": {"head_dim": 0}, "3": {"head_dim": 0}"#, "head_dim"),
+        (r#""1": {"num_key_value_heads": 2}, "3": {}"#, "num_key_value_heads"),
+    ] {
+        assert_eq!(heads(members), Err(key.to_owned()), "{members}");
+    }
+    for (from, to, key) in [
+        (r#""attention_bias": false"#, r#""attention_bias": true"#, "attention_bias"),
+        (r#""embedding_dim": 44"#, r#""embedding_dim": null"#, "embedding_dim"),
+        (r#""sliding_window": 5"#, r#""sliding_window": null"#, "sliding_window"),
+        ("gelu_pytorch_tanh", "gelu", "hidden_activation"),
+        (
+            r#""hidden_size_per_layer_input": 16"#,
+            r#""hidden_size_per_layer_input": 0"#,
+            "hidden_size_per_layer_input",
+        ),
+    ] {
+        assert_eq!(gemma((from, to)).map(drop), Err(key.to_owned()), "{to}");
+    }
+
+    // The full model is its text part, but for tokens that stand for other input; its towers say
+    // nothing of texts.
+    let full = |changes: &[(&str, &str)]| read_changed("embeddinggemma2_towers", changes);
+    let (towers, _) = full(&[]).unwrap();
+    assert_eq!(towers.embedding.placeholders, Placeholders::new([1102, 1105, 1106], 0));
+    let (vision, audio) = (r#""vision_config": {"#, r#""audio_config": {"#);
+    let unused =
+        [(vision, r#""vision_config": {"of_mine": 1,"#), (audio, r#""audio_config": {"x": 2,"#)];
+    assert_eq!(full(&unused).map(|(config, _)| config), Ok(towers));
+    let text_type = r#""model_type": "embedding_gemma2_text""#;
+    for (from, to, key) in [
+        (text_type, r#""model_type": "gemma3_text""#, "model_type"),
+        (text_type, r#""model_type": "embedding_gemma2_text", "of_mine": 1"#, "of_mine"),
+        (r#""text_config": {"#, r#""text_config": null, "initializer_range": {"#, "text_config"),
+        (r#""pad_token_id": 0"#, r#""pad_token_id": 1107"#, "pad_token_id"),
+        (r#""image_token_id": 1102"#, r#""image_token_id": -1"#, "image_token_id"),
+    ] {
+        assert_eq!(full(&[(from, to)]).map(drop), Err(key.to_owned()), "{to}");
+    }
 
     // Jina's models of version 2 call themselves `bert`. The repository of their code tells how they
     // compute; without it, the place that they come from.

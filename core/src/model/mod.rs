@@ -56,7 +56,7 @@ pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, LayerSet, Mask, NormKind, Order,
-    QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window, WindowLayers,
+    Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window, WindowLayers,
 };
 pub use encoder::{CrossEncoder, Encoder};
 pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};

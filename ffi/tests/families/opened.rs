@@ -23,10 +23,11 @@ use crate::support::tokenize::ids;
 pub(crate) const ENDINGS: [&str; 2] = ["weights", "amb"];
 
 /// Folders under `tests/data/models` whose files keep their texts.
-pub(crate) const FOLDERS: [&str; 15] = [
+pub(crate) const FOLDERS: [&str; 16] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
+    "embeddinggemma2_text",
     "eurobert",
     "gte",
     "jina_v2_code",

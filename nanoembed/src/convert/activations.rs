@@ -148,7 +148,7 @@ fn observed(
     run(&|seen| {
         let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(known) = &mut *columns else { return };
-        match sums_at(known, naming.observed(&seen), seen.input.cols(config)) {
+        match sums_at(known, naming.observed(&seen), seen.input.cols(config, seen.layer)) {
             Ok(sums) => add_squares(sums, seen.values),
             Err(error) => *columns = Err(error),
         }

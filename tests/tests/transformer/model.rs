@@ -11,6 +11,7 @@ use nanoembed_core::model::{
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
 use super::settings::{BUCKETS, HEADS, HIDDEN, LAYERS, LENGTHS, POSITIONS, Stored, VOCABULARY};
+use super::twin::has_window;
 
 pub const NAMES: Names = Names {
     layers: "layer.",
@@ -38,6 +39,12 @@ pub const NAMES: Names = Names {
         (Tensor::UpGate, ".up_gate"),
         (Tensor::Down, ".down"),
         (Tensor::FeedForwardEndNorm, ".feed_forward_end_norm"),
+        (Tensor::PerLayerInput, "per_layer_input"),
+        (Tensor::PerLayerInputNorm, "per_layer_input_norm"),
+        (Tensor::PerLayerGate, ".per_layer_gate"),
+        (Tensor::PerLayerProjection, ".per_layer_projection"),
+        (Tensor::PerLayerNorm, ".per_layer_norm"),
+        (Tensor::LayerScale, ".scale"),
     ],
 };
 
@@ -94,7 +101,7 @@ impl Model {
             let values = (0..rows * cols).map(|_| center + spread * noise()).collect();
             tensors.insert(name, Matrix { rows, cols, values });
         };
-        let Config { hidden, intermediate, heads, .. } = config;
+        let Config { hidden, intermediate, .. } = config;
         let width = config.embedding.projected.unwrap_or(hidden);
         add("words.weight".into(), VOCABULARY, width, 0.0, 1.0);
         add("positions.weight".into(), POSITIONS + 2, width, 0.0, 0.7);
@@ -109,6 +116,7 @@ impl Model {
         }
         for layer in 0..config.layers {
             let of = |name: &str| format!("layer.{layer}.{name}");
+            let heads = config.heads_of(has_window(&config, layer));
             if stored.first_norm || layer > 0 {
                 norms.push((of("attention_norm"), hidden));
             }
@@ -140,6 +148,16 @@ impl Model {
             }
             linear.push((of("output"), hidden, queries));
             linear.push((of("down"), hidden, intermediate));
+            if let Some(elements) = config.per_layer {
+                linear.push((of("per_layer_gate"), elements, hidden));
+                linear.push((of("per_layer_projection"), hidden, elements));
+                norms.push((of("per_layer_norm"), hidden));
+                add(of("scale"), 1, 1, 0.8, 0.2);
+            }
+        }
+        if let Some(elements) = config.per_layer {
+            linear.push(("per_layer_input".into(), config.layers * elements, hidden));
+            norms.push(("per_layer_input_norm".into(), elements));
         }
         for (name, size) in &norms {
             add(format!("{name}.weight"), 1, *size, centre, 0.3);

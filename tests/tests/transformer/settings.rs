@@ -2,14 +2,15 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, QueryKeyNorm,
-    Relative, RelativeBuckets, Rotary, Window,
+    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, Placeholders,
+    QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
 };
 
 pub const LAYERS: usize = 3;
 pub const HIDDEN: usize = 24;
 pub const HEADS: Heads = Heads { query: 4, key_value: 2, size: 8 };
 const INTERMEDIATE: usize = 40;
+const PER_LAYER: usize = 10;
 pub const VOCABULARY: usize = 50;
 pub const POSITIONS: usize = 64;
 /// The second is longer than a block of queries.
@@ -97,6 +98,20 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.order = Order::Sandwich;
         it.norm = NormKind::Rms { one_plus: true };
     });
+    // Half the heads of keys and other sizes in layers without a window.
+    let gemma_2 = with(gemma, |it| {
+        it.global_heads = Some(Heads { query: 4, key_value: 1, size: 12 });
+        it.rotary = Some(Rotary {
+            global: rope(10_000.0, RopePairs::Halves, 12),
+            local: rope(100.0, RopePairs::Halves, 8),
+        });
+        it.attention.value_norm = true;
+        it.attention.scale = Some(1.0);
+        it.norm = NormKind::Rms { one_plus: false };
+        it.per_layer = Some(PER_LAYER);
+        it.embedding.placeholders = Placeholders::new([3, 17, u32::MAX], 0);
+    });
+    let wide = with(gemma_2, |it| it.per_layer = Some(2 * INTERMEDIATE));
     let causal = |config| with(config, |it| it.attention.mask = Mask::Causal);
     let listed = |config| {
         let have_window = LayerSet::from_flags(LISTED.into_iter()).unwrap();
@@ -134,6 +149,9 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),
         ("EmbeddingGemma", gemma, Stored { biases: false, ..apart }),
+        ("EmbeddingGemma 2", gemma_2, Stored { biases: false, ..apart }),
+        ("EmbeddingGemma 2, wide", wide, Stored { biases: false, ..apart }),
+        ("EmbeddingGemma 2 by a list", listed(gemma_2), Stored { biases: false, ..apart }),
         ("ModernBERT by a list", listed(modern_bert), Stored { first_norm: false, ..fused }),
         ("Gemma by a list", listed(causal(gemma)), Stored { biases: false, ..apart }),
         ("Gemma", causal(gemma), Stored { biases: false, ..apart }),

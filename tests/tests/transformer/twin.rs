@@ -67,7 +67,8 @@ impl Model {
     }
 
     fn attention(&self, x: &[Vec<f64>], layer: usize) -> Vec<Vec<f64>> {
-        let Heads { query, key_value, size } = self.config.heads;
+        let Heads { query, key_value, size } =
+            *self.config.heads_of(has_window(&self.config, layer));
         let of = |name: &str| format!("layer.{layer}.{name}");
         let (queries, keys) = (query * size, key_value * size);
         let heads = |first: usize, name: &str, rows: usize, norm: Option<&str>| -> Vec<Vec<f64>> {
@@ -87,7 +88,13 @@ impl Model {
         };
         let q = heads(0, "query", queries, Some("query_norm"));
         let k = heads(queries, "key", keys, Some("key_norm"));
-        let v = heads(queries + keys, "value", keys, None);
+        let mut v = heads(queries + keys, "value", keys, None);
+        if self.config.attention.value_norm {
+            v.iter_mut().flat_map(|v| v.chunks_exact_mut(size)).for_each(|v| {
+                let mean = v.iter().map(|x| x * x).sum::<f64>() / size as f64;
+                v.iter_mut().for_each(|x| *x /= (mean + f64::from(self.config.epsilon)).sqrt());
+            });
+        }
         let scale = self.config.attention.scale.map_or(1.0 / (size as f64).sqrt(), f64::from);
         (0..x.len())
             .map(|i| {
@@ -142,6 +149,23 @@ impl Model {
         self.product(&wide, &[(of("down"), 0)], self.config.hidden)
     }
 
+    /// Adds the further input of a layer to a hidden state, and applies the layer's factor; `first`
+    /// is the token's first vector.
+    fn further_input(&self, x: &mut [f64], first: &[f64], layer: usize, elements: usize) {
+        let of = |name: &str| format!("layer.{layer}.{name}");
+        let mut own =
+            self.product(first, &[("per_layer_input".into(), layer * elements)], elements);
+        own.iter_mut().for_each(|own| *own /= (first.len() as f64).sqrt());
+        let own = self.norm(&own, "per_layer_input_norm");
+        let gate = self.product(x, &[(of("per_layer_gate"), 0)], elements);
+        let gated = gate.iter().zip(&own).map(|(x, own)| activate(Activation::GeluTanh, *x) * own);
+        let gated: Vec<f64> = gated.collect();
+        let added = self.product(&gated, &[(of("per_layer_projection"), 0)], x.len());
+        let added = self.norm(&added, &of("per_layer_norm"));
+        let factor = f64::from(self.tensor(&of("scale")).values[0]);
+        x.iter_mut().zip(added).for_each(|(x, added)| *x = (*x + added) * factor);
+    }
+
     /// The hidden states of a text after all layers.
     pub fn states(&self, ids: &[u32]) -> Vec<Vec<f64>> {
         let Config { embedding, order, .. } = self.config;
@@ -152,7 +176,9 @@ impl Model {
         // If positions start after that of padding, padding tokens have that one.
         let padding = next.checked_sub(1);
         for id in ids {
-            let mut row = wide(self.tensor("words.weight").row(*id as usize));
+            let stands_for_other_input = embedding.placeholders.ids.contains(id);
+            let word = if stands_for_other_input { embedding.placeholders.padding } else { *id };
+            let mut row = wide(self.tensor("words.weight").row(word as usize));
             row.iter_mut().for_each(|x| *x *= f64::from(embedding.scale));
             if embedding.positions.is_some() {
                 let own = padding.filter(|padding| *padding == *id as usize);
@@ -170,6 +196,7 @@ impl Model {
             }
             states.push(row);
         }
+        let firsts = states.clone();
         for layer in 0..self.config.layers {
             let of = |name: &str| format!("layer.{layer}.{name}");
             let before = |x: &[f64], name: &str| match order {
@@ -193,11 +220,15 @@ impl Model {
                 }
             };
             let x: Vec<_> = states.iter().map(|x| before(x, "attention_norm")).collect();
-            for (state, y) in states.iter_mut().zip(self.attention(&x, layer)) {
+            let outputs = self.attention(&x, layer).into_iter().zip(&firsts);
+            for (state, (y, first)) in states.iter_mut().zip(outputs) {
                 sum(state, y, "attention_norm", "attention_end_norm");
                 let x = before(state, "feed_forward_norm");
                 let y = self.feed_forward(&x, layer);
                 sum(state, y, "feed_forward_norm", "feed_forward_end_norm");
+                if let Some(elements) = self.config.per_layer {
+                    self.further_input(state, first, layer, elements);
+                }
             }
         }
         if self.config.final_norm {
@@ -240,7 +271,7 @@ fn bucket(RelativeBuckets { buckets, distance }: RelativeBuckets, i: usize, j: u
     usize::from(j > i) * half + if n < exact { n } else { far(n) }
 }
 
-fn has_window(config: &Config, layer: usize) -> bool {
+pub fn has_window(config: &Config, layer: usize) -> bool {
     config.attention.window.is_some_and(|window| match window.layers {
         WindowLayers::AllBut { every, first } => layer % every != first,
         WindowLayers::Listed(_) => LISTED[layer],

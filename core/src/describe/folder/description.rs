@@ -67,6 +67,12 @@ impl<'a> Description<'a> {
         let adapter = at(ADAPTER).text(texts)?;
 
         let kind = described(at(CONFIG), config, &modules)?;
+        if let (Kind::Transformer(family), Some(pooling)) = (&kind, &modules.pooling)
+            && family.config.final_projection.is_some()
+            && !pooling.modes.is_linear()
+        {
+            return Err(modules.pool_otherwise());
+        }
         let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::from_object));
         let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
         let settings = settings.transpose()?.unwrap_or_default();

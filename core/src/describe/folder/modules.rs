@@ -169,6 +169,12 @@ impl<'a> ModuleList<'a> {
         wrong_list(self.list, ErrorKind::UnsupportedSetting, only)
     }
 
+    /// The fault of a list whose pooling cannot precede a linear layer of the model.
+    pub(super) const fn pool_otherwise(&self) -> TextFault<'a> {
+        let only = "of this model only the mean, the first or the last token alone is pooled";
+        wrong_list(self.list, ErrorKind::UnsupportedSetting, only)
+    }
+
     /// Returns true if `modules.json` exists.
     #[must_use]
     pub const fn are_listed(&self) -> bool {

@@ -122,7 +122,7 @@ fn check<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
         let reason = "only values as long as keys are honoured";
         return Err(settings.refuse(Key::ValueLength, reason));
     }
-    let usual = f64::from(config.score_scale());
+    let usual = f64::from(config.score_scale(&config.heads));
     let scale = settings.number(Key::AttentionScale).unwrap_or(0.0);
     if scale != 0.0 && (scale / usual - 1.0).abs() > 1e-6 {
         return Err(settings.refuse(Key::AttentionScale, "only 1 / √key_length is honoured"));

@@ -1,6 +1,7 @@
 //! The tensors of one layer.
 
 use super::norm::Norm;
+use super::per_layer::PerLayer;
 use crate::error::Result;
 use crate::model::config::FAMILIES;
 use crate::model::linear::{Linear, Rows, summaries, take_same_codes};
@@ -38,6 +39,7 @@ pub(in crate::model) struct Further {
     /// The norm of queries, of a head or all.
     pub(in crate::model) query_norm: Norm,
     pub(in crate::model) key_norm: Norm,
+    pub(in crate::model) per_layer: PerLayer,
 }
 
 impl Further {
@@ -47,7 +49,27 @@ impl Further {
         feed_forward_end_norm: Norm::EMPTY,
         query_norm: Norm::EMPTY,
         key_norm: Norm::EMPTY,
+        per_layer: PerLayer::EMPTY,
     };
+
+    /// The linear layers, each with the number of its rows that are used.
+    const fn linear_rows(&self) -> [(&Linear, usize); 4] {
+        let PerLayer { input, gate, projection, .. } = &self.per_layer;
+        [used(&self.gate), used(input), all(gate), all(projection)]
+    }
+
+    fn linear_layers_mut(&mut self) -> [&mut Linear; 4] {
+        let PerLayer { input, gate, projection, .. } = &mut self.per_layer;
+        [&mut self.gate.linear, &mut input.linear, gate, projection]
+    }
+}
+
+const fn used(rows: &Rows) -> (&Linear, usize) {
+    (&rows.linear, rows.count)
+}
+
+const fn all(linear: &Linear) -> (&Linear, usize) {
+    (linear, linear.weight.rows)
 }
 
 impl Layer {
@@ -90,28 +112,23 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
-    /// The linear layers; an empty one in place of a missing gate.
-    pub(in crate::model) fn linear_layers(&self) -> [&Linear; 7] {
+    /// The linear layers; empty ones in place of those that the model lacks.
+    pub(in crate::model) fn linear_layers(&self) -> impl Iterator<Item = &Linear> {
         self.linear_rows().map(|(linear, _)| linear)
     }
 
     /// The linear layers, each with the number of its rows that are used.
-    pub(in crate::model) fn linear_rows(&self) -> [(&Linear, usize); 7] {
-        let Self { query, key, value, attention_output, up, down, .. } = self;
-        const fn used(rows: &Rows) -> (&Linear, usize) {
-            (&rows.linear, rows.count)
-        }
-        const fn all(linear: &Linear) -> (&Linear, usize) {
-            (linear, linear.weight.rows)
-        }
-        let (output, gate) = (all(attention_output), used(&self.further().gate));
-        [used(query), used(key), used(value), output, used(up), all(down), gate]
+    pub(in crate::model) fn linear_rows(&self) -> impl Iterator<Item = (&Linear, usize)> {
+        let Self { query, key, value, attention_output, up, down, further, .. } = self;
+        let output = all(attention_output);
+        let own = [used(query), used(key), used(value), output, used(up), all(down)];
+        own.into_iter().chain(further.iter().flat_map(Further::linear_rows))
     }
 
     /// Returns true if all layers have the same weights.
     fn share_weights(layers: &[Self]) -> bool {
         let have_same = |a: &Self, b: &Self| {
-            let mut pairs = a.linear_layers().into_iter().zip(b.linear_layers());
+            let mut pairs = a.linear_layers().zip(b.linear_layers());
             pairs.all(|(a, b)| a.weight == b.weight)
         };
         let next = layers.iter().skip(1);
@@ -138,15 +155,15 @@ impl Layer {
             for linear in [query, key, value, attention_output, &mut up.linear, down] {
                 next = summaries::number(linear, next);
             }
-            for further in further {
-                next = summaries::number(&mut further.gate.linear, next);
+            for linear in further.iter_mut().flat_map(Further::linear_layers_mut) {
+                next = summaries::number(linear, next);
             }
         }
     }
 
     /// Returns true if any of the linear layers is stored in blocks.
     pub(in crate::model) fn has_blocks(&self) -> bool {
-        self.linear_layers().iter().any(|linear| linear.group().is_some())
+        self.linear_layers().any(|linear| linear.group().is_some())
     }
 
     /// Returns true if any of the linear layers has column scales.

@@ -7,5 +7,6 @@ pub(super) mod feed_forward;
 pub(super) mod layer;
 pub(super) mod norm;
 pub(super) mod observation;
+pub(super) mod per_layer;
 pub(super) mod positions;
 pub(super) mod visible;

@@ -1,5 +1,7 @@
 //! Norms: the locations of their tensors, and their application to rows.
 
+use core::iter::repeat;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel;
 use crate::kernel::finite::check_normed;
@@ -62,15 +64,29 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                     weight.iter_mut().for_each(|weight| *weight += 1.0);
                 }
                 kernel::add(x, y);
-                pieces_mut(x, width).for_each(|row| rms_norm(row, weight, config.epsilon));
+                pieces_mut(x, width).for_each(|row| rms_norm(row, &*weight, config.epsilon));
             }
         }
         check_normed(x, width)
     }
 }
 
+/// Divides every piece of `width` elements by the root of its mean square, in place.
+///
+/// # Errors
+///
+/// [`NotFinite`](crate::ErrorKind::NotFinite).
+pub(in crate::model) fn rms_norm_all(x: &mut [f32], width: usize, epsilon: f32) -> Result<()> {
+    pieces_mut(x, width).for_each(|piece| rms_norm(piece, repeat(&1.0), epsilon));
+    check_normed(x, width)
+}
+
 /// `x · weight / √(mean(x²) + ε)` in place.
-pub(in crate::model) fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) {
+pub(in crate::model) fn rms_norm<'w>(
+    row: &mut [f32],
+    weight: impl IntoIterator<Item = &'w f32>,
+    epsilon: f32,
+) {
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     let mean = (sum / row.len() as f64) as f32;

@@ -14,15 +14,23 @@ pub enum LayerInput {
     Intermediate,
     /// Input of the second feed-forward layer: `[tokens, intermediate]`.
     Output,
+    /// Input of the projection to the layers' further inputs: `[tokens, hidden]`, the same in all
+    /// layers; the first one reports it.
+    PerLayerInput,
+    /// Input of the gate of a layer's further input: `[tokens, hidden]`.
+    PerLayerGate,
+    /// Input of the layer that adds the gated further input: `[tokens, elements]`.
+    PerLayerProjection,
 }
 
 impl LayerInput {
-    /// Elements of a row.
+    /// Elements of a row in layer `layer`.
     #[must_use]
-    pub const fn cols(self, config: &Config) -> usize {
+    pub const fn cols(self, config: &Config, layer: usize) -> usize {
         match self {
             Self::Output => config.intermediate,
-            Self::AttentionOutput if FAMILIES => config.heads.width(),
+            Self::AttentionOutput if FAMILIES => config.heads_in(layer).width(),
+            Self::PerLayerProjection => config.per_layer_elements(),
             _ => config.hidden,
         }
     }

@@ -13,6 +13,6 @@ pub use llama::{LISTED_LAYERS, LlamaConfig};
 pub use rope::{Llama3, Rope, RopePairs, Yarn, YarnSettings};
 pub use transformer::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order,
-    QueryKeyNorm, Relative, RelativeBuckets, Rotary,
+    Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary,
 };
 pub use window::{Window, WindowLayers};

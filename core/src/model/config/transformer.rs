@@ -21,8 +21,10 @@ use crate::kernel::root;
 pub struct Config {
     /// Number of layers.
     pub layers: usize,
-    /// The attention heads.
+    /// The attention heads; if `global_heads` are others, only those of layers with a window.
     pub heads: Heads,
+    /// The attention heads of layers without a window, if they differ.
+    pub global_heads: Option<Heads>,
     /// Elements of a token's vector.
     pub hidden: usize,
     /// Elements of the feed-forward layer.
@@ -47,11 +49,17 @@ pub struct Config {
     pub epsilon: f32,
     /// The feed-forward layer.
     pub feed_forward: FeedForward,
+    /// Elements of the further input of each layer, if there is one: a projection of the token's
+    /// first vector. Each layer then has a factor on its output, too.
+    pub per_layer: Option<usize>,
     /// True if the first layer has a norm before its attention like all others; false for
     /// ModernBERT, whose first layer takes the embeddings unnormed.
     pub first_norm: bool,
     /// True if a norm follows the last layer.
     pub final_norm: bool,
+    /// Elements of the output of the linear layer after the final norm, if there is one. As it is
+    /// linear, it is applied to the pooled vector.
+    pub final_projection: Option<usize>,
 }
 
 /// The heads of an attention.
@@ -77,6 +85,14 @@ impl Heads {
     pub const fn key_width(&self) -> usize {
         self.key_value.saturating_mul(self.size)
     }
+
+    /// The number of query heads for each key and value head.
+    pub(in crate::model) const fn sharing(&self) -> usize {
+        match self.query.checked_div(self.key_value) {
+            Some(sharing) if FAMILIES => sharing,
+            _ => 1,
+        }
+    }
 }
 
 /// The terms that add up to a token's first vector.
@@ -96,6 +112,34 @@ pub struct Embedding {
     /// Elements of a row of the tables, at most `hidden`, if a linear layer maps the sum to the
     /// size of hidden states.
     pub projected: Option<usize>,
+    /// The tokens that stand for other kinds of input.
+    pub placeholders: Placeholders,
+}
+
+/// Tokens that stand for an image, a sound or a video, and have no vector of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Placeholders {
+    /// Their ids; ids of no token where there are fewer.
+    pub ids: [u32; 3],
+    /// The token whose vector they have: padding.
+    pub padding: u32,
+}
+
+impl Placeholders {
+    /// No tokens.
+    pub const NONE: Self = Self { ids: [u32::MAX; 3], padding: 0 };
+
+    /// These tokens, with the vector of `padding`.
+    #[must_use]
+    pub const fn new(ids: [u32; 3], padding: u32) -> Self {
+        Self { ids, padding }
+    }
+
+    /// The token whose vector token `id` has.
+    pub(in crate::model) fn row(&self, id: u32) -> u32 {
+        if FAMILIES && self.ids.contains(&id) { self.padding } else { id }
+    }
 }
 
 /// The rotary positions of queries and keys.
@@ -146,6 +190,8 @@ pub struct Attention {
     pub window: Option<Window>,
     /// The norms of queries and keys before they are rotated, if any.
     pub query_key_norm: Option<QueryKeyNorm>,
+    /// True if each head's values are divided by the root of their mean square.
+    pub value_norm: bool,
     /// The factor on scores, if it is not 1 / √size.
     pub scale: Option<f32>,
 }
@@ -220,11 +266,16 @@ pub enum FeedForward {
     Gated(Activation),
 }
 
+const fn larger(a: usize, b: usize) -> usize {
+    if a > b { a } else { b }
+}
+
 impl Config {
     /// The settings of BERT, without sizes.
     pub const BERT: Self = Self {
         layers: 0,
         heads: Heads { query: 0, key_value: 0, size: 0 },
+        global_heads: None,
         hidden: 0,
         intermediate: 0,
         vocabulary: 0,
@@ -235,16 +286,25 @@ impl Config {
             scale: 1.0,
             norm: true,
             projected: None,
+            placeholders: Placeholders::NONE,
         },
         rotary: None,
         relative: None,
-        attention: Attention { mask: Mask::Full, window: None, query_key_norm: None, scale: None },
+        attention: Attention {
+            mask: Mask::Full,
+            window: None,
+            query_key_norm: None,
+            value_norm: false,
+            scale: None,
+        },
         order: Order::Post,
         norm: NormKind::Layer,
         epsilon: 1e-12,
         feed_forward: FeedForward::Plain(Activation::Gelu),
+        per_layer: None,
         first_norm: true,
         final_norm: false,
+        final_projection: None,
     };
 
     /// The settings of Llama, without sizes.
@@ -270,27 +330,48 @@ impl Config {
         self.heads.size
     }
 
+    /// The attention heads of layers with a window, or without.
+    #[must_use]
+    pub const fn heads_of(&self, has_window: bool) -> &Heads {
+        match &self.global_heads {
+            Some(heads) if FAMILIES && !has_window => heads,
+            _ => &self.heads,
+        }
+    }
+
+    /// The attention heads of layer `layer`.
+    pub(in crate::model) const fn heads_in(&self, layer: usize) -> &Heads {
+        self.heads_of(self.has_window(layer))
+    }
+
+    /// The largest number of elements of all queries of a token.
+    pub(in crate::model) const fn widest_heads(&self) -> usize {
+        larger(self.heads_of(true).width(), self.heads_of(false).width())
+    }
+
     /// The largest number of elements in an input or output row of a linear layer.
     #[must_use]
     pub const fn widest(&self) -> usize {
-        let Self { hidden, intermediate, .. } = *self;
-        let widest = if hidden > intermediate { hidden } else { intermediate };
-        let heads = self.heads.width();
-        if FAMILIES && heads > widest { heads } else { widest }
+        let widest = larger(self.hidden, self.intermediate);
+        if FAMILIES {
+            larger(larger(widest, self.widest_heads()), self.per_layer_elements())
+        } else {
+            widest
+        }
     }
 
     /// Elements of a token's context, whose memory first holds rows of tables that are projected.
     pub(in crate::model) const fn context_width(&self) -> usize {
         match self.projected() {
             _ if !FAMILIES => self.hidden,
-            Some(width) if width > self.heads.width() => width,
-            _ => self.heads.width(),
+            Some(width) => larger(width, self.widest_heads()),
+            None => self.widest_heads(),
         }
     }
 
     /// Returns true if the build can run the model.
     pub(in crate::model) fn is_built_in(&self) -> bool {
-        let fits = !self.has_vector_norm() || self.heads.width() <= self.hidden;
+        let fits = !self.has_vector_norm() || self.widest_heads() <= self.hidden;
         FAMILIES && fits || self.is_bert()
     }
 
@@ -304,12 +385,17 @@ impl Config {
         is_whole && Self { heads, ..sizes } == *self
     }
 
-    /// The number of query heads for each key and value head.
-    pub(in crate::model) const fn sharing(&self) -> usize {
-        match self.heads.query.checked_div(self.heads.key_value) {
-            Some(sharing) if FAMILIES => sharing,
-            _ => 1,
+    /// Elements of the further input of each layer; 0 without one.
+    pub(in crate::model) const fn per_layer_elements(&self) -> usize {
+        match self.per_layer {
+            Some(elements) if FAMILIES => elements,
+            _ => 0,
         }
+    }
+
+    /// Elements of the output of the layer after the final norm, if there is one.
+    pub(in crate::model) const fn final_projection(&self) -> Option<usize> {
+        if FAMILIES { self.final_projection } else { None }
     }
 
     pub(in crate::model) const fn order(&self) -> Order {
@@ -382,6 +468,10 @@ impl Config {
         FAMILIES && self.attention.query_key_norm.is_some()
     }
 
+    pub(in crate::model) const fn has_value_norm(&self) -> bool {
+        FAMILIES && self.attention.value_norm
+    }
+
     /// Returns true if queries and keys are normed, all heads together.
     pub(in crate::model) const fn has_vector_norm(&self) -> bool {
         FAMILIES && matches!(self.attention.query_key_norm, Some(QueryKeyNorm::Vector))
@@ -404,10 +494,10 @@ impl Config {
         FAMILIES && (self.rotary.is_some() || self.attention.query_key_norm.is_some())
     }
 
-    /// The factor on scores.
-    pub(crate) fn score_scale(&self) -> f32 {
+    /// The factor on scores of these heads.
+    pub(crate) fn score_scale(&self, heads: &Heads) -> f32 {
         #[allow(clippy::cast_precision_loss)] // heads are small
-        let usual = || 1.0 / root::sqrt_f32(self.heads.size as f32);
+        let usual = || 1.0 / root::sqrt_f32(heads.size as f32);
         match self.attention.scale {
             Some(scale) if FAMILIES => scale,
             _ => usual(),

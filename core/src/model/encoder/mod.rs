@@ -85,7 +85,10 @@ impl<L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer]>, F: AsRef<[f32]>> Encoder<L
     #[must_use]
     pub fn scratch(&self) -> usize {
         let layers = self.head.as_ref().iter();
-        self.embedding.scratch(layers.map(|layer| |width| layer.outputs(width)))
+        self.embedding.scratch(layers.scan(self.embedding.pooled(), |width, layer| {
+            *width = layer.outputs(*width);
+            Some(*width)
+        }))
     }
 
     /// How the model was made to run: see [`Transformer::plan`].

@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::family::encoders::{FamilyModel, Prefixed};
+use crate::model::family::tensors::Tensor;
 use crate::model::head::dense::DenseActivation;
 use crate::model::head::embedding::{HeadLayer, TextEmbedding};
 use crate::model::head::module::{DenseModule, HeadModule, LayerNormModule};
@@ -70,23 +71,47 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
         TextEmbedding { width: family.config.hidden, pooling, normalize }
     }
 
+    /// Elements of the vector that the modules after the pooling take.
+    fn projected(&self) -> usize {
+        self.family.config.final_projection().unwrap_or(self.embedding().pooled())
+    }
+
+    /// Layers after the pooling: that of the model itself, and the modules.
+    fn layers_after_pooling(&self) -> usize {
+        self.head.len().saturating_add(self.family.config.final_projection().is_some().into())
+    }
+
+    /// The model's layer after its final norm, which is applied to the pooled vector.
+    fn find_projection(&self, weights: &dyn Weights) -> Result<Option<LayerTensors>> {
+        let FamilyModel { config, names, .. } = self.family;
+        let Some(outputs) = config.final_projection() else { return Ok(None) };
+        if !self.pooling.is_linear() {
+            return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+        }
+        let named = Prefixed::new(weights, names)?;
+        let name = Name::new(names.name_of(Tensor::FinalProjection).unwrap_or_default());
+        LayerTensors::linear(&named, &name, false, [config.hidden, outputs]).map(Some)
+    }
+
     /// Elements of an embedding.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::WrongShape`] if a module does not take the vectors of the one before.
     pub fn dimensions(&self) -> Result<usize> {
-        let pooled = self.embedding().pooled();
         let mut modules = self.head.iter();
-        modules.try_fold(pooled, |width, module| module.outputs(width)).ok_or(WRONG_SHAPE)
+        let first = self.projected();
+        modules.try_fold(first, |width, module| module.outputs(width)).ok_or(WRONG_SHAPE)
     }
 
     /// Floats of scratch memory that [`Encoder::embed`] takes.
     #[must_use]
     pub fn scratch(&self) -> usize {
-        let outputs = self.head.iter();
-        let outputs = outputs.map(|module| |width| module.outputs(width).unwrap_or(width));
-        self.embedding().scratch(outputs)
+        let modules = self.head.iter().scan(self.projected(), |width, module| {
+            *width = module.outputs(*width).unwrap_or(*width);
+            Some(*width)
+        });
+        self.embedding().scratch(self.family.config.final_projection().into_iter().chain(modules))
     }
 
     /// How the model was made to run, for texts of so many tokens. Reports missing tensors, too.
@@ -117,14 +142,17 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
     /// the pooling are not there or do not fit.
     pub fn needs(&self, weights: &dyn Weights) -> Result<EncoderNeeds> {
         let mut room = Room::default();
-        let mut width = self.embedding().pooled();
+        let mut width = self.projected();
+        if let Some(tensors) = self.find_projection(weights)? {
+            tensors.add(width, &mut room)?;
+        }
         for module in self.head {
             width = module.outputs(width).ok_or(WRONG_SHAPE)?;
             if let Some(tensors) = find_module(weights, module)? {
                 tensors.add(width, &mut room)?;
             }
         }
-        Ok(self.needs_of(weights, self.head.len(), room))
+        Ok(self.needs_of(weights, self.layers_after_pooling(), room))
     }
 
     /// The memory that [`open_cross_encoder`](Self::open_cross_encoder) takes.
@@ -164,11 +192,16 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
         let run = Run::new(weights, kernels);
         let EncoderMemory { layers, mut head, mut floats, tile } = memory;
         let transformer = self.transformer(named, layers)?;
-        let slots = head.as_mut();
-        if slots.len() != self.head.len() {
+        let mut slots = head.as_mut();
+        if slots.len() != self.layers_after_pooling() {
             return Err(TOO_SMALL);
         }
         let mut filling = Filling::new(floats.as_mut(), tile);
+        if let Some(tensors) = self.find_projection(named)? {
+            let projection = filling.linear(&run, &tensors, DenseActivation::Identity)?;
+            let slot = slots.split_off_first_mut().ok_or(TOO_SMALL)?;
+            *slot = HeadLayer::Dense(projection);
+        }
         for (slot, module) in slots.iter_mut().zip(self.head) {
             *slot = match (module, find_module(named, module)?) {
                 (HeadModule::Dense(DenseModule { settings, .. }), Some(tensors)) => {

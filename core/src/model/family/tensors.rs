@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
+use crate::model::block::per_layer::PerLayer;
 use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order, QueryKeyNorm};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Transformer;
@@ -67,6 +68,20 @@ pub enum Tensor {
     Down,
     /// The norm of the feed-forward layer's output.
     FeedForwardEndNorm,
+    /// The projection of a token's first vector to the further inputs of all layers.
+    PerLayerInput,
+    /// The norm of each of these inputs.
+    PerLayerInputNorm,
+    /// The gate of a layer's further input.
+    PerLayerGate,
+    /// The layer that adds the gated input to the hidden state.
+    PerLayerProjection,
+    /// The norm of what is added.
+    PerLayerNorm,
+    /// The factor on a layer's output, a single number.
+    LayerScale,
+    /// The linear layer after the final norm.
+    FinalProjection,
 }
 
 impl Tensor {
@@ -79,6 +94,9 @@ impl Tensor {
             Self::AttentionOutput => Some(LayerInput::AttentionOutput),
             Self::Gate | Self::Up | Self::GateUp | Self::UpGate => Some(LayerInput::Intermediate),
             Self::Down => Some(LayerInput::Output),
+            Self::PerLayerInput => Some(LayerInput::PerLayerInput),
+            Self::PerLayerGate => Some(LayerInput::PerLayerGate),
+            Self::PerLayerProjection => Some(LayerInput::PerLayerProjection),
             _ => None,
         }
     }
@@ -95,6 +113,8 @@ impl Tensor {
                 | Self::AttentionEndNorm
                 | Self::FeedForwardNorm
                 | Self::FeedForwardEndNorm
+                | Self::PerLayerInputNorm
+                | Self::PerLayerNorm
                 | Self::Norm
         )
     }
@@ -114,6 +134,13 @@ impl Tensor {
             Self::Projection => config.embedding.projected.is_some(),
             Self::Norm => config.final_norm,
             Self::QueryNorm | Self::KeyNorm => config.attention.query_key_norm.is_some(),
+            Self::PerLayerInput
+            | Self::PerLayerInputNorm
+            | Self::PerLayerGate
+            | Self::PerLayerProjection
+            | Self::PerLayerNorm
+            | Self::LayerScale => config.per_layer.is_some(),
+            Self::FinalProjection => config.final_projection.is_some(),
             Self::AttentionEndNorm => matches!(config.order, Order::Sandwich | Order::PostTwice),
             Self::FeedForwardEndNorm => matches!(config.order, Order::Sandwich),
             Self::Gate | Self::GateUp | Self::UpGate => {
@@ -332,7 +359,8 @@ impl Names {
         layer: usize,
     ) -> Result<()> {
         *into = Layer::EMPTY;
-        let Config { hidden, intermediate, heads, .. } = *config;
+        let Config { hidden, intermediate, .. } = *config;
+        let heads = config.heads_in(layer);
         let (queries, keys, size) = (heads.width(), heads.key_width(), heads.size);
         let linear = |into: &mut Linear, tensor, rows, cols| -> Result<()> {
             into.weight = self.get(weights, tensor, layer, (rows, cols))?;
@@ -403,6 +431,27 @@ impl Names {
         linear(&mut into.attention_output, Tensor::AttentionOutput, hidden, queries)?;
         norm(&mut into.feed_forward_norm, Tensor::FeedForwardNorm, hidden)?;
         linear(&mut into.down, Tensor::Down, hidden, intermediate)?;
+        if let (Some(elements), Some(further)) = (config.per_layer, into.further.first_mut()) {
+            let PerLayer { input, input_norm, gate, projection, norm: end, scale } =
+                &mut further.per_layer;
+            let all = self.get(
+                weights,
+                Tensor::PerLayerInput,
+                layer,
+                (config.layers.saturating_mul(elements), hidden),
+            )?;
+            *input = Rows::part(all, layer.saturating_mul(elements), elements);
+            norm(input_norm, Tensor::PerLayerInputNorm, elements)?;
+            linear(gate, Tensor::PerLayerGate, elements, hidden)?;
+            linear(projection, Tensor::PerLayerProjection, hidden, elements)?;
+            norm(end, Tensor::PerLayerNorm, hidden)?;
+            // A parameter without a module in checkpoints, a weight in GGUF.
+            let found = match self.find(weights, (Tensor::LayerScale, ""), layer)? {
+                None => self.find(weights, (Tensor::LayerScale, ".weight"), layer)?,
+                found => found,
+            };
+            *scale = checked_shape(found.ok_or(MISSING)?, 1, 1)?;
+        }
         into.join(weights)
     }
 

@@ -64,21 +64,11 @@ impl TextEmbedding {
         self.pooling.count() * self.width
     }
 
-    /// Floats of scratch memory for a head whose layers give, for the width of their input, that of
-    /// their output: twice the largest vector on the way, or none without layers.
-    pub(in crate::model) fn scratch<O: Fn(usize) -> usize>(
-        &self,
-        layers: impl ExactSizeIterator<Item = O>,
-    ) -> usize {
-        if layers.len() == 0 {
-            return 0;
-        }
-        let (mut width, mut widest) = (self.pooled(), self.pooled());
-        for outputs in layers {
-            width = outputs(width);
-            widest = widest.max(width);
-        }
-        widest.saturating_mul(2)
+    /// Floats of scratch memory for a head whose layers have outputs of these widths: twice the
+    /// largest vector on the way, or none without layers.
+    pub(in crate::model) fn scratch(&self, outputs: impl Iterator<Item = usize>) -> usize {
+        let widest = outputs.max();
+        widest.map_or(0, |widest| widest.max(self.pooled()).saturating_mul(2))
     }
 
     /// Writes the vector of a text to `out`; the first `skipped` of its `states` are left out.

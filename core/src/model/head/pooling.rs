@@ -116,6 +116,13 @@ impl PoolingModes {
         (u32::BITS - self.codes.leading_zeros()).div_ceil(Self::BITS) as usize
     }
 
+    /// Returns true if a linear layer may follow the pooling as well as precede it: for a single
+    /// mode other than the maximum.
+    #[must_use]
+    pub fn is_linear(self) -> bool {
+        self.count() == 1 && self != PoolingMode::Max.into()
+    }
+
     /// Pools the states of a text's tokens (`[tokens, width]`) into `out`, `width` elements for
     /// each mode. The first `skipped` tokens, those of a prompt, are left out.
     pub fn pool(self, states: &[f32], width: usize, skipped: usize, out: &mut [f32]) {

@@ -89,6 +89,24 @@ impl Rows {
     pub(in crate::model) const fn all(linear: Linear) -> Self {
         Self { linear, first: 0, count: linear.weight.rows }
     }
+
+    /// `count` rows from `first` on, as a matrix of their own if rows are contiguous.
+    pub(in crate::model) fn part(weight: Matrix, first: usize, count: usize) -> Self {
+        let Some(row_bytes) = weight.encoding.row_bytes(weight.cols) else {
+            return Self { linear: Linear::new(weight, Matrix::EMPTY), first, count };
+        };
+        let after =
+            |offset: u64, bytes: usize| offset.saturating_add(first.saturating_mul(bytes) as u64);
+        let part = Matrix {
+            rows: count,
+            offset: after(weight.offset, row_bytes),
+            bytes: count.saturating_mul(row_bytes) as u64,
+            scale_offset: after(weight.scale_offset, weight.groups.saturating_mul(4)),
+            zero_offset: after(weight.zero_offset, 1),
+            ..weight
+        };
+        Self::all(Linear::new(part, Matrix::EMPTY))
+    }
 }
 
 /// One job's scratch memory for reading weights.

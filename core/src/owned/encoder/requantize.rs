@@ -91,7 +91,7 @@ impl<W: Weights + Sync> Encoder<W> {
             let Observation { layer, input, values } = seen;
             // Not `add_squares`: there is no lock to lend sums to several threads with.
             let columns = input.columns(config, layer).and_then(|columns| sums.get(columns));
-            for row in values.chunks_exact(input.cols(config).max(1)) {
+            for row in values.chunks_exact(input.cols(config, layer).max(1)) {
                 for (sum, value) in columns.unwrap_or_default().iter().zip(row) {
                     let before = f32::from_bits(sum.load(Ordering::Relaxed));
                     sum.store((before + value * value).to_bits(), Ordering::Relaxed);

@@ -305,7 +305,7 @@ fn collect(
         let reserved = sums.try_reserve(1).map_err(|_| NO_MEMORY);
         let added = reserved.and_then(|()| {
             let products = sums.entry(naming.observed(&seen)).or_default();
-            products.add(seen.values, seen.input.cols(config), kernels)
+            products.add(seen.values, seen.input.cols(config, seen.layer), kernels)
         });
         if let Err(error) = added {
             *refused.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);

@@ -8,6 +8,7 @@ mod bert;
 mod distilbert;
 mod eurobert;
 mod gemma;
+mod gemma2;
 mod gte;
 mod jina;
 mod jina_v2;
@@ -42,6 +43,8 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("bert", bert::read),
     ("camembert", roberta::read),
     ("distilbert", distilbert::read),
+    (gemma2::FULL, gemma2::read),
+    (gemma2::TEXT, gemma2::read_text),
     ("eurobert", eurobert::read),
     ("gemma3_text", gemma::read),
     ("gte", gte::read),

@@ -35,8 +35,14 @@ const NORMS: &[Tensor] = &[
     Tensor::AttentionEndNorm,
     Tensor::FeedForwardNorm,
     Tensor::FeedForwardEndNorm,
+    Tensor::PerLayerInputNorm,
+    Tensor::PerLayerNorm,
     Tensor::Norm,
 ];
+
+/// The linear layers of a layer's further input, which never have biases.
+const PER_LAYER: &[Tensor] =
+    &[Tensor::PerLayerInput, Tensor::PerLayerGate, Tensor::PerLayerProjection];
 
 /// The parts of a model that have biases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +74,7 @@ impl FamilyBiases {
     }
 
     /// The tensors of each part, and whether they have biases.
-    const fn parts(self) -> [(bool, &'static [Tensor]); 5] {
+    const fn parts(self) -> [(bool, &'static [Tensor]); 6] {
         let Self { attention, output, up, down, norms } = self;
         [
             (attention, &[Tensor::Query, Tensor::Key, Tensor::Value, Tensor::QueryKeyValue]),
@@ -76,6 +82,7 @@ impl FamilyBiases {
             (up, &[Tensor::Up, Tensor::Gate, Tensor::UpGate, Tensor::GateUp]),
             (down, &[Tensor::Down]),
             (norms, NORMS),
+            (false, PER_LAYER),
         ]
     }
 }

@@ -16,6 +16,7 @@ const PREFIXES: &[&str] = &[
     "gte.",
     "nomic_bert.",
     "albert.",
+    "language_model.",
 ];
 
 /// The first names of norms' tensors, by their current names.

@@ -11,7 +11,8 @@ use crate::model::config::{
 };
 use crate::text::json::Read;
 
-const TANH: Activations =
+/// The activations of Gemma's models.
+pub(in crate::model::family) const OF_GEMMA: Activations =
     &[("gelu_pytorch_tanh", Activation::GeluTanh), ("gelu_new", Activation::GeluTanh)];
 
 /// The default period of layers without a window.
@@ -40,8 +41,8 @@ impl<'t> Gemma<'t> {
         let config = settings.shared_heads(config, UsualHeads::NEEDED)?;
         let only = "only gelu_pytorch_tanh is honoured";
         let usual = Activation::GeluTanh;
-        let activation = settings.activation("hidden_activation", usual, TANH, only)?;
-        settings.activation("hidden_act", usual, TANH, only)?;
+        let activation = settings.activation("hidden_activation", usual, OF_GEMMA, only)?;
+        settings.activation("hidden_act", usual, OF_GEMMA, only)?;
         let mask = match settings.truth("use_bidirectional_attention", false)? {
             true => Mask::Full,
             false => Mask::Causal,
@@ -56,6 +57,7 @@ impl<'t> Gemma<'t> {
                 window: window(settings, &config, mask)?,
                 query_key_norm: Some(QueryKeyNorm::Head),
                 scale: Some(inverse_root(scalar)),
+                ..config.attention
             },
             order: Order::Sandwich,
             norm: NormKind::Rms { one_plus: true },
@@ -63,7 +65,7 @@ impl<'t> Gemma<'t> {
             feed_forward: FeedForward::Gated(activation),
             ..config
         };
-        let [global, local] = rotary(settings, HeadSizes::new(&config), kinds)?;
+        let [global, local] = settings.rotary_by_layers([HeadSizes::new(&config); 2], kinds)?;
         Ok(Self { config, global, local, has_bias: settings.truth("attention_bias", false)? })
     }
 }
@@ -91,28 +93,35 @@ fn window<'t>(
     Ok(settings.windows(config.layers, reach)?.unwrap_or(usual))
 }
 
-/// Layers with a window have their own base, and their positions are scaled only if their own
-/// settings say so.
-fn rotary<'t>(
-    settings: &Settings<'_, 't>,
-    sizes: HeadSizes,
-    kinds: Kinds,
-) -> Read<'t, [RotarySettings<'t>; 2]> {
-    settings.even_head(sizes)?;
-    let global = RotaryRules { base: 1e6, kinds };
-    let base = settings.positive("rope_local_base_freq")?.unwrap_or(1e4);
-    let said = settings.rope_object()?;
-    let of = |name| said.as_ref().map_or(Ok(None), |said| said.object(name));
-    let layers = [of("full_attention")?, of("sliding_attention")?];
-    let Some(by_layers) = said.as_ref().filter(|_| layers.iter().any(Option::is_some)) else {
-        let global = settings.rotary_in(said.as_ref(), sizes, global)?;
-        return Ok([global, global.plain(base)]);
-    };
-    let [full, sliding] = layers;
-    let full = by_layers.needed("full_attention", full)?;
-    let sliding = by_layers.needed("sliding_attention", sliding)?;
-    by_layers.finish(&[])?;
-    // Members outside the object apply to layers without a window.
-    let local = rotary_alone(&sliding, sizes, RotaryRules { base, kinds })?;
-    Ok([settings.rotary_in(Some(&full), sizes, global)?, local])
+impl<'t> Settings<'_, 't> {
+    /// The rotary settings of layers without a window, and of those with one, whose heads have
+    /// these sizes. Layers with a window have their own base, and their positions are scaled only
+    /// if their own settings say so.
+    pub(in crate::model::family) fn rotary_by_layers(
+        &self,
+        [sizes, local_sizes]: [HeadSizes; 2],
+        kinds: Kinds,
+    ) -> Read<'t, [RotarySettings<'t>; 2]> {
+        self.even_head(sizes)?;
+        self.even_head(local_sizes)?;
+        let global = RotaryRules { base: 1e6, kinds };
+        let base = self.positive("rope_local_base_freq")?.unwrap_or(1e4);
+        let said = self.rope_object()?;
+        let of = |name| said.as_ref().map_or(Ok(None), |said| said.object(name));
+        let layers = [of("full_attention")?, of("sliding_attention")?];
+        let Some(by_layers) = said.as_ref().filter(|_| layers.iter().any(Option::is_some)) else {
+            let global = self.rotary_in(said.as_ref(), sizes, global)?;
+            return Ok([
+                global,
+                RotarySettings { dimensions: local_sizes.head, ..global.plain(base) },
+            ]);
+        };
+        let [full, sliding] = layers;
+        let full = by_layers.needed("full_attention", full)?;
+        let sliding = by_layers.needed("sliding_attention", sliding)?;
+        by_layers.finish(&[])?;
+        // Members outside the object apply to layers without a window.
+        let local = rotary_alone(&sliding, local_sizes, RotaryRules { base, kinds })?;
+        Ok([self.rotary_in(Some(&full), sizes, global)?, local])
+    }
 }

@@ -9,7 +9,7 @@ mod windows;
 
 pub use rotary::{RotaryScaling, RotarySettings};
 
-pub(super) use gemma::Gemma;
+pub(super) use gemma::{Gemma, OF_GEMMA};
 pub(super) use heads::{Usual, UsualHeads};
 pub(super) use llama::LlamaUsual;
 pub(super) use rotary::{HeadSizes, Kinds, RotaryRules, rotary_alone};

@@ -331,7 +331,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         let before = cache.length;
         let seen = before + tokens;
         let group = heads.checked_div(kv_heads).unwrap_or(1);
-        let scale = self.config.score_scale();
+        let scale = self.config.score_scale(&self.config.heads);
         // Heads that share keys and values are computed together, as rows of one product each.
         let (rows, width) = (tokens * group, group * head);
         let (query, out) = scratch.split_at_mut_checked(rows * head).ok_or(TOO_SMALL)?;

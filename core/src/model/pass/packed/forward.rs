@@ -7,7 +7,7 @@
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
 //!    residual and norm.
 
-use super::layout::Layout;
+use super::layout::{HeadLayout, Layout};
 use super::positions::{Angles, Biases, relative_biases};
 use super::workspace::Workspace;
 use super::{Batch, Transformer};
@@ -17,10 +17,11 @@ use crate::kernel::{self, Kernels, Strides, Table};
 use crate::model::block::attention::{Head, attend};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
-use crate::model::block::norm::{Norm, NormMemory};
+use crate::model::block::norm::{Norm, NormMemory, rms_norm_all};
 use crate::model::block::observation::{LayerInput, Observation, Observer};
+use crate::model::block::per_layer::{PerLayer, input_scale};
 use crate::model::block::visible::Visible;
-use crate::model::config::{Config, FAMILIES, FeedForward, Order};
+use crate::model::config::{Config, FAMILIES, FeedForward, Heads, Order};
 use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows, Staging};
 use crate::model::parallel::{Parallel, Parts, WorkPart, split_off};
 use crate::model::run::Run;
@@ -100,8 +101,18 @@ where
     ) -> Result<()> {
         let Batch { ids, types, lengths, .. } = *texts;
         let tokens = ids.len();
-        let Workspace { layout, hidden, context, normed, angles, relative, codes, floats, bytes } =
-            workspace;
+        let Workspace {
+            layout,
+            hidden,
+            first,
+            context,
+            normed,
+            angles,
+            relative,
+            codes,
+            floats,
+            bytes,
+        } = workspace;
         let config = &model.config;
         let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
         let layout = &*layout;
@@ -123,9 +134,9 @@ where
                 pass.embeddings(ids, types, hidden, &mut staging)?;
             }
         }
-        let width = if FAMILIES { config.heads.width() } else { config.hidden };
-        let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
-        let head_part = layout.heads * config.sharing() * tokens * config.head();
+        if FAMILIES {
+            copy(first, hidden);
+        }
         let block_part = pass.share() * config.hidden;
         for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
             let mut rest = &mut **normed;
@@ -169,12 +180,17 @@ where
                     *to = out;
                 }
             }
+            let HeadLayout { heads, sharing, size, .. } =
+                *layout.heads_of(config.has_window(index));
+            let head_part = heads * sharing * tokens * size;
+            let width = if FAMILIES { config.heads_in(index).width() } else { config.hidden };
+            let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
-            let parts = Parts::new((context, head_part), scratch.0, scratch.1);
+            let parts = Parts::new((&mut *context, head_part), scratch.0, scratch.1);
             run.parallel.run(parts, &|part| pass.heads((index, layer), input, whole, part))?;
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
-            let parts = Parts::new((hidden, block_part), scratch.0, scratch.1);
-            run.parallel.run(parts, &|part| pass.blocks((index, layer), context, part))?;
+            let parts = Parts::new((&mut *hidden, block_part), scratch.0, scratch.1);
+            run.parallel.run(parts, &|part| pass.blocks((index, layer), context, first, part))?;
         }
         if FAMILIES && config.final_norm {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
@@ -206,7 +222,8 @@ where
             let mut padded = 0;
             for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
                 let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
-                run.read_row(&model.word, id as usize, row, staging.tile)?;
+                let word = embedding.placeholders.row(id);
+                run.read_row(&model.word, word as usize, row, staging.tile)?;
                 if FAMILIES && embedding.scale != 1.0 {
                     kernel::scale(row, embedding.scale);
                 }
@@ -305,9 +322,11 @@ where
         let WorkPart { index: job, output, floats, bytes } = part;
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
         let config = &self.model.config;
-        let (tokens, size, sharing) = (self.tokens, config.head(), config.sharing());
+        let tokens = self.tokens;
+        let heads = self.layout.heads_of(config.has_window(index));
+        let HeadLayout { heads: own, sharing, size, .. } = *heads;
         let key_stride = self.layout.key_stride;
-        let together = self.layout.heads_together();
+        let together = heads.together();
         let (stride, query_stride) = (together * size, together * sharing * size);
         let queries = split_off(&mut floats, tokens * query_stride).ok_or(TOO_SMALL)?;
         let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
@@ -315,12 +334,13 @@ where
         let changes = config.changes_heads();
         let changed = if changes { tokens * stride } else { 0 };
         let key_rows = split_off(&mut floats, changed).ok_or(TOO_SMALL)?;
-        let (scale, visible) = (config.score_scale(), Visible::new(config, index));
+        let scale = config.score_scale(config.heads_in(index));
+        let visible = Visible::new(config, index);
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
         for (turn, out) in output.chunks_mut((tokens * query_stride).max(1)).enumerate() {
-            let first = job * self.layout.heads * size + turn * stride;
-            let first_query = (job * self.layout.heads + turn * together) * sharing;
+            let first = job * own * size + turn * stride;
+            let first_query = (job * own + turn * together) * sharing;
             let query_rows = out.len() / tokens.max(1);
             let rows = query_rows / sharing.max(1);
             let by_query = Strides { token: query_stride, row: 1 };
@@ -346,6 +366,9 @@ where
                 self.change(index, query_norm, (&mut *queries, query_stride), &mut staging)?;
                 self.change(index, key_norm, (&mut *key_rows, stride), &mut staging)?;
                 transpose((key_rows, stride), (&mut *keys, key_stride));
+            }
+            if config.has_value_norm() {
+                rms_norm_all(values, size, config.epsilon)?;
             }
             for (head, out) in out.chunks_exact_mut((tokens * size).max(1)).enumerate() {
                 let shared = head / sharing.max(1);
@@ -379,7 +402,7 @@ where
             self.norm(norm, vectors, &[], staging)?;
         }
         let Some(rope) = config.rope(layer) else { return Ok(()) };
-        let size = config.head();
+        let size = config.heads_in(layer).size;
         let angles = self.angles.for_layer(config.has_window(layer));
         let heads = stride.checked_div(size).unwrap_or(0);
         let mut rest = vectors;
@@ -402,7 +425,7 @@ where
         let kernels = self.run.kernels;
         let mut start = 0;
         if !matches!(input, Input::Floats(_)) {
-            let codes = self.layout.integer_head(self.tokens, floats, bytes);
+            let codes = self.layout.integer_head((self.tokens, head.size), floats, bytes);
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
             for &length in self.lengths {
@@ -419,7 +442,13 @@ where
     }
 
     /// Everything after the attention for one job's tokens, a block at a time.
-    fn blocks(&self, layer: (usize, &Layer), context: &[f32], part: WorkPart<'_>) -> Result<()> {
+    fn blocks(
+        &self,
+        layer: (usize, &Layer),
+        context: &[f32],
+        first_vectors: &[f32],
+        part: WorkPart<'_>,
+    ) -> Result<()> {
         let WorkPart { index, output, floats, bytes } = part;
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
@@ -432,16 +461,20 @@ where
             let tokens = hidden.len() / width.max(1);
             let buffers = self.layout.code_buffers(tokens, &mut *floats, &mut *bytes);
             let (buffers, floats) = buffers.ok_or(TOO_SMALL)?;
-            let block = Block { pass: self, layer, buffers, staging: &mut staging };
+            let mut block = Block { pass: self, layer, buffers, staging: &mut staging };
             block.run(context, first, hidden, floats)?;
+            if FAMILIES && self.model.config.per_layer.is_some() {
+                let vectors = first_vectors.get(first * width..(first + tokens) * width);
+                block.further_input(vectors.ok_or(TOO_SMALL)?, hidden, floats)?;
+            }
         }
         Ok(())
     }
 
-    /// Copies the context of the tokens from `first` on, stored head by head, to rows.
-    fn gather(&self, context: &[f32], first: usize, out: &mut [f32]) {
-        let Config { hidden, ref heads, .. } = self.model.config;
-        let (size, width) = (heads.size, if FAMILIES { heads.width() } else { hidden });
+    /// Copies the context of the tokens from `first` on, stored by heads such as these, to rows.
+    fn gather(&self, heads: &Heads, context: &[f32], first: usize, out: &mut [f32]) {
+        let Heads { size, .. } = *heads;
+        let width = if FAMILIES { heads.width() } else { self.model.config.hidden };
         for (head, context) in context.chunks_exact((self.tokens * size).max(1)).enumerate() {
             let rows = context.chunks_exact(size.max(1)).skip(first);
             for (row, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
@@ -468,21 +501,22 @@ where
     P: Parallel + ?Sized,
 {
     fn run(
-        mut self,
+        &mut self,
         context: &[f32],
         first: usize,
         hidden: &mut [f32],
         mut floats: &mut [f32],
     ) -> Result<()> {
-        let Self { pass, layer: (_, layer), .. } = self;
+        let Self { pass, layer: (index, layer), .. } = *self;
         let config = &pass.model.config;
         let Config { hidden: width, intermediate, .. } = *config;
         let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
         {
-            let heads = if FAMILIES { config.heads.width() } else { width };
-            let x = floats.get_mut(..tokens * heads).ok_or(TOO_SMALL)?;
-            pass.gather(context, first, x);
+            let heads = config.heads_in(index);
+            let x_width = if FAMILIES { heads.width() } else { width };
+            let x = floats.get_mut(..tokens * x_width).ok_or(TOO_SMALL)?;
+            pass.gather(heads, context, first, x);
             self.linear(LayerInput::AttentionOutput, &layer.attention_output, (0, width), x, sum)?;
         }
         let further = layer.further();
@@ -527,6 +561,41 @@ where
             pass.norm(&further.feed_forward_end_norm, sum, &[], self.staging)?;
         }
         kernel::add(hidden, sum);
+        Ok(())
+    }
+
+    /// Adds the layer's further input for a block of tokens, whose first vectors are `vectors`,
+    /// then applies the factor on the layer's output.
+    fn further_input(
+        &mut self,
+        vectors: &[f32],
+        hidden: &mut [f32],
+        mut floats: &mut [f32],
+    ) -> Result<()> {
+        let Self { pass, layer: (index, layer), .. } = *self;
+        let Config { hidden: width, feed_forward, .. } = pass.model.config;
+        let PerLayer { input, input_norm, gate: opened, projection, norm, scale } =
+            &layer.further().per_layer;
+        let (FeedForward::Plain(activation) | FeedForward::Gated(activation)) = feed_forward;
+        let (tokens, elements) = (hidden.len() / width.max(1), input.count);
+        let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
+        let own = split_off(&mut floats, tokens * elements).ok_or(TOO_SMALL)?;
+        let gates = floats.get_mut(..tokens * elements).ok_or(TOO_SMALL)?;
+        let rows = (input.first, elements);
+        match index {
+            0 => self.linear(LayerInput::PerLayerInput, &input.linear, rows, vectors, own)?,
+            _ => self.rows(&input.linear, rows, vectors, own)?,
+        }
+        kernel::scale(own, input_scale(width));
+        pass.norm(input_norm, own, &[], self.staging)?;
+        self.linear(LayerInput::PerLayerGate, opened, (0, elements), hidden, gates)?;
+        gate(pass.run.kernels, activation, gates, own, elements);
+        self.linear(LayerInput::PerLayerProjection, projection, (0, width), gates, sum)?;
+        pass.norm(norm, sum, &[], self.staging)?;
+        kernel::add(hidden, sum);
+        let mut factor = [1.0];
+        pass.run.read_vector(scale, 0, &mut factor, self.staging.tile)?;
+        kernel::scale(hidden, factor[0]);
         Ok(())
     }
 

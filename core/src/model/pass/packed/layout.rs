@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
-use crate::model::config::{Config, FAMILIES};
+use crate::model::config::{Config, FAMILIES, Heads};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -32,25 +32,57 @@ pub(super) const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
+/// The division of the heads of a kind of layers among jobs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadLayout {
+    /// Heads of keys and values that one job computes, with the queries that share them.
+    pub(super) heads: usize,
+    /// Query heads for each of them.
+    pub(super) sharing: usize,
+    /// Elements of a head.
+    pub(super) size: usize,
+    /// See [`together`](Self::together).
+    together: usize,
+}
+
+impl HeadLayout {
+    const fn new(heads: &Heads, jobs: usize) -> Self {
+        Self {
+            heads: heads.key_value.div_ceil(jobs),
+            sharing: heads.sharing(),
+            size: heads.size,
+            together: 1,
+        }
+    }
+
+    /// Heads whose queries, keys and values are computed together: a constant in small builds, so
+    /// that the compiler emits no loop.
+    pub(super) const fn together(&self) -> usize {
+        if cfg!(feature = "small") { 1 } else { self.together }
+    }
+}
+
 /// The sizes of the pieces of a workspace, which depend only on the model's sizes and the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) tokens: usize,
     pub(super) jobs: usize,
-    /// Heads of keys and values that one job computes, with the queries that share them.
-    pub(super) heads: usize,
-    sharing: usize,
+    /// The heads of layers with a window, or of all.
+    local: HeadLayout,
+    /// The heads of layers without a window.
+    global: HeadLayout,
     changes_heads: bool,
-    /// Elements of a token's gate; 0 without gates.
+    /// Elements of a token's gate, or of the further input of a layer if that is wider; 0 without
+    /// both.
     gate: usize,
+    /// Floats of the tokens' first vectors, if layers have a further input.
+    pub(super) first: usize,
     /// Floats of the context, of normed hidden states, and of angles.
     pub(super) context: usize,
     pub(super) normed: usize,
     pub(super) angles: usize,
     /// Floats of the relative biases, `[heads, 2 · tokens]`.
     pub(super) relative: usize,
-    /// See [`heads_together`](Self::heads_together).
-    heads_together: usize,
     /// Tokens that one job runs through the feed-forward layers at a time.
     pub(super) block: usize,
     /// The stride of transposed keys, and of scores.
@@ -58,7 +90,6 @@ pub(super) struct Layout {
     pub(super) quantized: bool,
     pub(super) grouped: bool,
     pub(super) hidden: usize,
-    head: usize,
     widest: usize,
     tile: usize,
     /// Floats and bytes of each job.
@@ -80,21 +111,22 @@ impl Layout {
     pub(super) const fn new(config: &Config, plan: &Plan) -> Option<Self> {
         let Plan { tokens, jobs, tile_bytes, quantized, grouped, block } = *plan;
         let Config { hidden, intermediate, .. } = *config;
-        let head = config.head();
-        if tokens == 0 || jobs == 0 || head == 0 || intermediate == 0 {
+        let (local, global) = (config.heads_of(true), config.heads_of(false));
+        if tokens == 0 || jobs == 0 || local.size == 0 || global.size == 0 || intermediate == 0 {
             return None;
         }
         let jobs = smaller(jobs, tokens);
         let share = tokens.div_ceil(jobs);
+        let per_layer = config.per_layer_elements();
         let none = Needs { floats: 0, bytes: 0 };
         let mut layout = Self {
             tokens,
             jobs,
-            heads: config.heads.key_value.div_ceil(jobs),
-            sharing: config.sharing(),
+            local: HeadLayout::new(local, jobs),
+            global: HeadLayout::new(global, jobs),
             changes_heads: config.changes_heads(),
-            gate: if config.is_gated() { intermediate } else { 0 },
-            heads_together: 1,
+            gate: larger(if config.is_gated() { intermediate } else { 0 }, per_layer),
+            first: if per_layer > 0 { product(&[tokens, hidden]) } else { 0 },
             block: match block {
                 0 if tile_bytes == 0 && quantized && !grouped => {
                     smaller(share, FEED_FORWARD_BLOCK_OF_CODES)
@@ -107,7 +139,6 @@ impl Layout {
             quantized,
             grouped: quantized && grouped,
             hidden,
-            head,
             widest: config.widest(),
             context: product(&[tokens, config.context_width()]),
             normed: match FAMILIES {
@@ -119,7 +150,7 @@ impl Layout {
                 None => 0,
             },
             angles: match config.rotary {
-                Some(_) if FAMILIES => product(&[tokens, head, 2]),
+                Some(_) if FAMILIES => product(&[tokens, sum(&[local.size, global.size])]),
                 _ => 0,
             },
             tile: tile_bytes,
@@ -128,7 +159,8 @@ impl Layout {
         };
         // Computing the number takes 300 bytes of code.
         if cfg!(not(feature = "small")) {
-            layout.heads_together = layout.most_heads_together();
+            layout.local.together = layout.most_heads_together(&layout.local);
+            layout.global.together = layout.most_heads_together(&layout.global);
         }
         layout.job = layout.job_needs();
         let codes = layout.code_tokens();
@@ -136,6 +168,7 @@ impl Layout {
             floats: sum(&[
                 product(&[layout.job.floats, jobs]),
                 product(&[tokens, hidden]),
+                layout.first,
                 layout.context,
                 layout.normed,
                 layout.angles,
@@ -159,10 +192,9 @@ impl Layout {
         }
     }
 
-    /// Heads whose queries, keys and values are computed together: a constant in small builds, so
-    /// that the compiler emits no loop.
-    pub(super) const fn heads_together(&self) -> usize {
-        if cfg!(feature = "small") { 1 } else { self.heads_together }
+    /// The heads of layers with a window, or without.
+    pub(super) const fn heads_of(&self, has_window: bool) -> &HeadLayout {
+        if FAMILIES && !has_window { &self.global } else { &self.local }
     }
 
     /// Floats for the scales of the codes of a token, of up to `cols` columns.
@@ -187,31 +219,46 @@ impl Layout {
 
     /// The number of heads of a job that fit the memory that the feed-forward layers need anyway,
     /// at least one, divided evenly.
-    const fn most_heads_together(&self) -> usize {
-        let room = self.feed_forward_floats().saturating_sub(self.attention_floats(0));
-        let most = room / larger(self.head_floats(), 1);
-        even_size(self.heads, larger(most, 1))
+    const fn most_heads_together(&self, heads: &HeadLayout) -> usize {
+        let room = self.feed_forward_floats().saturating_sub(self.attention_floats(heads, 0));
+        let most = room / larger(self.head_floats(heads), 1);
+        even_size(heads.heads, larger(most, 1))
     }
 
     /// Floats of the keys and values of a head, and of the queries that share them; with norms or
     /// rotary positions also keys by token.
-    const fn head_floats(&self) -> usize {
-        let by_token = self.sharing + 1 + self.changes_heads as usize;
-        product(&[sum(&[product(&[self.tokens, by_token]), self.key_stride]), self.head])
+    const fn head_floats(&self, heads: &HeadLayout) -> usize {
+        let by_token = heads.sharing + 1 + self.changes_heads as usize;
+        product(&[sum(&[product(&[self.tokens, by_token]), self.key_stride]), heads.size])
     }
 
-    /// Floats of the attention of `heads` heads.
-    const fn attention_floats(&self, heads: usize) -> usize {
-        let Self { tokens, head, key_stride, .. } = *self;
+    /// Floats of the attention of `count` heads.
+    const fn attention_floats(&self, heads: &HeadLayout, count: usize) -> usize {
+        let Self { tokens, key_stride, .. } = *self;
         sum(&[
-            product(&[self.head_floats(), heads]),
+            product(&[self.head_floats(heads), count]),
             product(&[key_stride, QUERY_BLOCK]),
             self.if_quantized(sum(&[
                 product(&[tokens, 2]),
-                head + QUERY_BLOCK,
-                larger(tokens, head),
+                heads.size + QUERY_BLOCK,
+                larger(tokens, heads.size),
             ])),
         ])
+    }
+
+    /// Floats and bytes of the attention of the heads that are computed together, without the bytes
+    /// that activations in floats do not need.
+    const fn attention(&self, heads: &HeadLayout) -> Needs {
+        let Self { tokens, key_stride, .. } = *self;
+        Needs {
+            floats: self.attention_floats(heads, heads.together),
+            bytes: sum(&[
+                product(&[tokens, heads.size.div_ceil(2) * 4]),
+                product(&[key_stride, heads.size.div_ceil(2) * 4]),
+                product(&[tokens.div_ceil(2), 4, heads.size]),
+                product(&[tokens.div_ceil(2), 4, QUERY_BLOCK]),
+            ]),
+        }
     }
 
     /// Floats of a block after the attention.
@@ -226,18 +273,17 @@ impl Layout {
     }
 
     const fn job_needs(&self) -> Needs {
-        let Self { tokens, head, block, widest, key_stride, .. } = *self;
+        let Self { block, widest, .. } = *self;
         let staging = [self.vector(), widest, product(&[widest, self.converted_rows()])];
-        let attention_bytes = sum(&[
-            product(&[tokens, head.div_ceil(2) * 4]),
-            product(&[key_stride, head.div_ceil(2) * 4]),
-            product(&[tokens.div_ceil(2), 4, head]),
-            product(&[tokens.div_ceil(2), 4, QUERY_BLOCK]),
-        ]);
+        let mut attention = self.attention(&self.local);
+        if FAMILIES {
+            let global = self.attention(&self.global);
+            attention.floats = larger(attention.floats, global.floats);
+            attention.bytes = larger(attention.bytes, global.bytes);
+        }
         let feed_forward_bytes = sum(&[product(&[block, widest]), product(&[block, MAX_GROUPS])]);
-        let attention = self.attention_floats(self.heads_together);
-        let floats = sum(&[larger(attention, self.feed_forward_floats()), sum(&staging)]);
-        let bytes = self.if_quantized(larger(attention_bytes, feed_forward_bytes));
+        let floats = sum(&[larger(attention.floats, self.feed_forward_floats()), sum(&staging)]);
+        let bytes = self.if_quantized(larger(attention.bytes, feed_forward_bytes));
         Needs {
             floats: rounded_up(floats, ALIGNED_FLOATS),
             bytes: rounded_up(sum(&[bytes, self.tile, self.unpacked()]), ALIGNMENT),
@@ -277,27 +323,27 @@ impl Layout {
         Ok((staging, floats, bytes))
     }
 
-    /// Takes the memory for the integer attention of a head over `tokens` from a job's scratch
-    /// memory.
+    /// Takes the memory for the integer attention of a head of `size` elements over `tokens` from a
+    /// job's scratch memory.
     pub(super) fn integer_head<'a>(
         &self,
-        tokens: usize,
+        (tokens, size): (usize, usize),
         mut floats: &'a mut [f32],
         mut bytes: &'a mut [u8],
     ) -> Option<IntegerHead<'a>> {
-        let Self { head, key_stride, .. } = *self;
-        let pairs = head.div_ceil(2) * 4;
+        let key_stride = self.key_stride;
+        let pairs = size.div_ceil(2) * 4;
         Some(IntegerHead {
             scores: split_off(&mut floats, key_stride * QUERY_BLOCK)?,
             queries: split_off(&mut bytes, tokens * pairs)?,
             keys: split_off(&mut bytes, key_stride * pairs)?,
-            values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * head)?,
+            values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * size)?,
             probabilities: split_off(&mut bytes, tokens.div_ceil(2) * 4 * QUERY_BLOCK)?,
             query_scales: split_off(&mut floats, tokens)?,
             key_scales: split_off(&mut floats, tokens)?,
-            value_scales: split_off(&mut floats, head)?,
+            value_scales: split_off(&mut floats, size)?,
             probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
-            inverses: split_off(&mut floats, tokens.max(head))?,
+            inverses: split_off(&mut floats, tokens.max(size))?,
         })
     }
 

@@ -13,7 +13,7 @@ use crate::model::weights::Weights;
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// Cosines and sines for the positions of the longest text, `[positions, size]`: those of layers
-/// without a window, and those of layers with one.
+/// without a window, and those of layers with one, whose heads may have another size.
 pub(super) struct Angles<'a> {
     global: &'a [f32],
     local: &'a [f32],
@@ -23,14 +23,15 @@ impl<'a> Angles<'a> {
     pub(super) fn new(config: &Config, memory: &'a mut [f32], longest: usize) -> Result<Self> {
         let rotary = config.rotary.as_ref().filter(|_| FAMILIES);
         let Some(rotary) = rotary else { return Ok(Self { global: &[], local: &[] }) };
-        let size = config.head();
+        let [size, local_size] = [false, true].map(|has_window| config.heads_of(has_window).size);
         let (global, rest) = memory.split_at_mut_checked(longest * size).ok_or(TOO_SMALL)?;
         rotary.global.angles(0, &[], (global, size));
-        if config.attention.window.is_none() || rotary.local == rotary.global {
+        let is_same = rotary.local == rotary.global && local_size == size;
+        if config.attention.window.is_none() || is_same {
             return Ok(Self { global, local: global });
         }
-        let local = rest.get_mut(..longest * size).ok_or(TOO_SMALL)?;
-        rotary.local.angles(0, &[], (local, size));
+        let local = rest.get_mut(..longest * local_size).ok_or(TOO_SMALL)?;
+        rotary.local.angles(0, &[], (local, local_size));
         Ok(Self { global, local })
     }
 

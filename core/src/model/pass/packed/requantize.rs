@@ -13,8 +13,9 @@ pub use crate::model::linear::requantize::Requantized;
 
 use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::block::layer::Layer;
+use crate::model::block::layer::{Further, Layer};
 use crate::model::block::observation::LayerInput;
+use crate::model::block::per_layer::PerLayer;
 use crate::model::config::Config;
 use crate::model::linear::requantize::{Coder, MEMORY, gains, sizes};
 use crate::model::linear::{Linear, Rows};
@@ -37,9 +38,9 @@ impl LayerInput {
     #[must_use]
     pub const fn migration(self) -> Option<f32> {
         match self {
-            Self::Attention | Self::Intermediate => Some(0.6),
-            Self::AttentionOutput => None,
-            Self::Output => Some(0.5),
+            Self::Attention | Self::Intermediate | Self::PerLayerGate => Some(0.6),
+            Self::AttentionOutput | Self::PerLayerInput => None,
+            Self::Output | Self::PerLayerProjection => Some(0.5),
         }
     }
 
@@ -47,19 +48,26 @@ impl LayerInput {
     /// scales](Config::scaled_columns); `None` if these have none.
     #[must_use]
     pub fn columns(self, config: &Config, layer: usize) -> Option<Range<usize>> {
+        let feed_forward = || config.hidden.checked_mul(2)?.checked_add(config.intermediate);
         let before = match self {
             Self::Attention => 0,
-            Self::AttentionOutput => return None,
+            Self::AttentionOutput | Self::PerLayerInput => return None,
             Self::Intermediate => config.hidden,
             Self::Output => config.hidden.checked_mul(2)?,
+            Self::PerLayerGate => feed_forward()?,
+            Self::PerLayerProjection => feed_forward()?.checked_add(config.hidden)?,
         };
         let start = layer.checked_mul(columns_of_layer(config))?.checked_add(before)?;
-        Some(start..start.checked_add(self.cols(config))?)
+        Some(start..start.checked_add(self.cols(config, layer))?)
     }
 }
 
 const fn columns_of_layer(config: &Config) -> usize {
-    config.hidden.saturating_mul(2).saturating_add(config.intermediate)
+    let feed_forward = config.hidden.saturating_mul(2).saturating_add(config.intermediate);
+    match config.per_layer_elements() {
+        0 => feed_forward,
+        elements => feed_forward.saturating_add(config.hidden).saturating_add(elements),
+    }
 }
 
 impl Config {
@@ -90,28 +98,44 @@ impl<'l> Piece<'l> {
 
 impl Layer {
     /// The linear layers by their input; the last one for each input determines its column scales.
-    fn by_input(&mut self) -> [(LayerInput, [Option<Piece<'_>>; 3]); 4] {
+    fn by_input(&mut self) -> [(LayerInput, [Option<Piece<'_>>; 3]); 7] {
         let Self { query, key, value, attention_output, up, down, further, .. } = self;
         let [query, key, value, up] =
             [query, key, value, up].map(|rows| Some(Piece::from_rows(rows)));
-        let gate = further.first_mut().map(|further| Piece::from_rows(&mut further.gate));
-        let gate = gate.filter(|gate| gate.count > 0);
+        let further = further.first_mut().map(|Further { gate, per_layer, .. }| {
+            let PerLayer { input, gate: opened, projection, .. } = per_layer;
+            let pieces = [Piece::from_rows(gate), Piece::from_rows(input)];
+            let [gate, input] = pieces.map(|piece| Some(piece).filter(|piece| piece.count > 0));
+            let pieces = [opened, projection].map(Piece::from_linear);
+            let [opened, projection] =
+                pieces.map(|piece| Some(piece).filter(|piece| piece.count > 0));
+            [gate, input, opened, projection]
+        });
+        let [gate, input, opened, projection] = further.unwrap_or_default();
         [
             (LayerInput::Attention, [query, key, value]),
             (LayerInput::AttentionOutput, [None, None, Some(Piece::from_linear(attention_output))]),
             (LayerInput::Intermediate, [None, gate, up]),
             (LayerInput::Output, [None, None, Some(Piece::from_linear(down))]),
+            (LayerInput::PerLayerInput, [None, None, input]),
+            (LayerInput::PerLayerGate, [None, None, opened]),
+            (LayerInput::PerLayerProjection, [None, None, projection]),
         ]
     }
 
     /// For each input whose columns have scales, the linear layer that determines them: of queries,
     /// keys and values, the values are the sensitive ones.
-    const fn decisive(&self) -> [(LayerInput, &Linear); 3] {
-        [
+    fn decisive(&self) -> impl Iterator<Item = (LayerInput, &Linear)> {
+        let own = [
             (LayerInput::Attention, &self.value.linear),
             (LayerInput::Intermediate, &self.up.linear),
             (LayerInput::Output, &self.down),
-        ]
+        ];
+        let further = self.further.iter().flat_map(|Further { per_layer, .. }| {
+            let PerLayer { gate, projection, .. } = per_layer;
+            [(LayerInput::PerLayerGate, gate), (LayerInput::PerLayerProjection, projection)]
+        });
+        own.into_iter().chain(further.filter(|(_, linear)| linear.weight.rows > 0))
     }
 }
 
@@ -121,7 +145,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
     #[must_use]
     pub fn requantized_bytes(&self) -> usize {
         let layers = self.layers.as_ref().iter().take(self.config.layers);
-        let linear = layers.flat_map(Layer::linear_rows).filter(|it| gains(it.0));
+        let linear = layers.flat_map(Layer::linear_rows).filter(|(it, _)| gains(it));
         let sum = linear.fold(0_usize, |sum, (linear, rows)| {
             let (codes, scales) = sizes(rows, linear.weight.cols).unwrap_or((usize::MAX, 0));
             sum.saturating_add(codes).saturating_add(scales)
@@ -153,7 +177,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
         scratch: &mut [f32],
     ) -> Result<()> {
         for (index, layer) in self.layers.as_ref().iter().take(self.config.layers).enumerate() {
-            for (input, linear) in layer.decisive().into_iter().filter(|(_, it)| gains(it)) {
+            for (input, linear) in layer.decisive().filter(|(_, it)| gains(it)) {
                 let Some(migration) = input.migration() else { continue };
                 let Matrix { rows, cols, .. } = linear.weight;
                 let range = input.columns(&self.config, index).ok_or(TOO_SMALL)?;

@@ -14,6 +14,8 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 pub struct Workspace<'a> {
     pub(super) layout: Layout,
     pub(super) hidden: &'a mut [f32],
+    /// The tokens' first vectors; empty unless layers have a further input.
+    pub(super) first: &'a mut [f32],
     pub(super) context: &'a mut [f32],
     /// Hidden states in the form that the attention takes, then queries and keys that are normed
     /// whole; empty if it takes them unchanged.
@@ -91,6 +93,7 @@ impl<'a> Workspace<'a> {
         Ok(Self {
             layout,
             hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
+            first: further(&mut floats, layout.first)?,
             context: split_off(&mut floats, layout.context).ok_or(TOO_SMALL)?,
             normed: further(&mut floats, layout.normed)?,
             angles: further(&mut floats, layout.angles)?,
