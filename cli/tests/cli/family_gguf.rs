@@ -14,9 +14,11 @@ use super::families::{Expected, TOLERANCE, farthest, lines, models, name_of};
 use super::{failure, objects, stdout};
 
 /// The families that llama.cpp knows, of which whole models are among the tests' data.
-pub const KNOWN: [&str; 10] = [
+pub const KNOWN: [&str; 12] = [
     "distilbert",
     "embeddinggemma",
+    "embeddinggemma2_text",
+    "embeddinggemma2_towers",
     "eurobert",
     "jina_v2_code",
     "jina_v2_en",
@@ -432,6 +434,43 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
     let pre = "tokenizer.ggml.pre";
     let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
     refused(changed(&qwen, |key| key != pre, &unknown), "of_tomorrow");
+}
+
+/// The same in all layers of a kind, by one number or by a list. Without our keys it has no merges
+/// but the listed ones.
+#[test]
+fn heads_of_embedding_gemma_2_are_those_of_a_kind_of_layers() {
+    use WriteValue::{Bools, I32s, U32};
+    let out = TempDir::new().unwrap();
+    let model = out.path().join("m.gguf");
+    let file = written(&models().join("embeddinggemma2_text"), &model);
+    let text = "{\"text\": \"a b\"}\n";
+    let expected = run(&["embed", "--precise"], &model, &[], text);
+    let [heads, pattern] = ["attention.head_count_kv", "attention.sliding_window_pattern"];
+    let [key, merges] = ["gemma-embedding2.attention.head_count_kv", "tokenizer.ggml.merges"];
+    std::fs::write(&model, changed(&file, |it| it != key, &[(key, U32(1))])).unwrap();
+    assert_eq!(run(&["embed", "--precise"], &model, &[], text), expected);
+    for (key, value, said) in [
+        (heads, I32s(&[1, 1, 1]), heads),
+        (heads, I32s(&[1, 1, 1, 1, 1]), heads),
+        (heads, I32s(&[1, 1, 3, 1]), heads),
+        (heads, I32s(&[0, 1, 0, 1]), heads),
+        (heads, U32(2), "attention.head_count"),
+        (pattern, Bools(&[true, false]), pattern),
+        ("attention.value_length_swa", U32(24), "attention.value_length_swa"),
+        ("attention.key_length_swa", U32(24), "attention.value_length_swa"),
+        ("rope.dimension_count_swa", U32(8), "rope.dimension_count_swa"),
+        ("embedding_length_per_layer_input", U32(0), "embedding_length_per_layer_input"),
+        ("embedding_length_out", U32(45), "`output.weight`"),
+    ] {
+        let key = format!("gemma-embedding2.{key}");
+        std::fs::write(&model, changed(&file, |it| it != key, &[(&key, value)])).unwrap();
+        let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+        assert!(found.contains(said), "{key}: {found}");
+    }
+    std::fs::write(&model, changed(&file, |it| is_foreign(it) && it != merges, &[])).unwrap();
+    let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+    assert!(found.contains(merges), "{found}");
 }
 
 /// With norms of queries the gate is the second half of a joined matrix; llama.cpp takes the first.

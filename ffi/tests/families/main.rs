@@ -71,7 +71,7 @@ fn weights_of_few_bits_in_amb_are_those_of_the_heap() {
 
 #[test]
 fn encoders_in_gguf_embed_token_ids_as_on_the_heap() {
-    for model in ["nomic_bert", "embeddinggemma", "qwen3_embedding"] {
+    for model in ["nomic_bert", "embeddinggemma", "embeddinggemma2_text", "qwen3_embedding"] {
         let path = converted_to("gguf", model, WeightType::F32);
         let file = std::fs::read(&path).expect("it was made");
         let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);

@@ -11,6 +11,7 @@ pub enum GgufArchitecture {
     Bert,
     EuroBert,
     GemmaEmbedding,
+    GemmaEmbedding2,
     JinaBertV2,
     JinaBertV3,
     ModernBert,
@@ -67,10 +68,14 @@ const fn row(
 /// Model types with the same settings as BERT.
 const LIKE_BERT: &[&str] = &["bert", "camembert", "distilbert", "roberta", "xlm-roberta"];
 
+/// EmbeddingGemma 2 alone, and with towers for other kinds of input.
+const GEMMA_2: &[&str] = &["embedding_gemma2_text", "embedding_gemma2"];
+
 const ROWS: &[Row] = &[
     row(A::Bert, "bert", Encoders, LIKE_BERT, &[]),
     row(A::EuroBert, "eurobert", Encoders, &["eurobert"], &[]),
     row(A::GemmaEmbedding, "gemma-embedding", Encoders, &["gemma3_text"], &[]),
+    row(A::GemmaEmbedding2, "gemma-embedding2", Encoders, GEMMA_2, &[]),
     row(A::JinaBertV2, "jina-bert-v2", Encoders, &["jina_bert"], &[]),
     row(A::JinaBertV3, "jina-bert-v3", Encoders, &["jina_embeddings_v3"], &[]),
     row(A::ModernBert, "modern-bert", Encoders, &["modernbert"], &[]),

@@ -8,6 +8,7 @@
 //! | `jina-bert-v3` | BERT with rotary positions |
 //! | `modern-bert` | norms first, rotary positions of two bases, windows, a gate |
 //! | `gemma-embedding` | Gemma 3 without a causal mask; 1 is already added to norms |
+//! | `gemma-embedding2` | the same with a further input of each layer, and other heads without a window |
 //! | `eurobert` | Llama without a causal mask |
 //! | `qwen3` | Llama with norms of queries and keys |
 //! | `t5encoder` | norms first, relative position buckets, ReLU or, with a gate, tanh GELU |
@@ -51,6 +52,7 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
         GgufArchitecture::JinaBertV3 => jina_bert,
         GgufArchitecture::ModernBert => modern_bert,
         GgufArchitecture::GemmaEmbedding => gemma,
+        GgufArchitecture::GemmaEmbedding2 => gemma_2,
         GgufArchitecture::EuroBert => eurobert,
         GgufArchitecture::Qwen3 => qwen,
         GgufArchitecture::T5Encoder => t5,
@@ -176,6 +178,89 @@ fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     Ok(("gemma3_text", config))
 }
 
+/// The settings of EmbeddingGemma 2. Keys without `_swa` at their ends are about layers without a
+/// window.
+fn gemma_2<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    sees_both_ways(keys)?;
+    let layers = keys.needed(Key::BlockCount, Limit::LAYERS)?;
+    let size = keys.needed(SWA, Limit::SIZE)?;
+    let window = window(keys, layers, size, Turn { every: 6, is_first: false })?;
+    let has_window = |layer: usize| window.is_some_and(|window| window.is_in(layer));
+    let [local, global] = shared_heads(keys, layers, &has_window)?;
+    let epsilon = epsilon(keys, RMS_EPSILON)?;
+    let config = sized_with(keys, Config { epsilon, ..Config::LLAMA }, global)?;
+    let usual = config.heads.size;
+    let lengths = [Key::LocalKeyLength, Key::LocalValueLength];
+    let heads = heads(keys, (config.heads.query, local), lengths, usual)?;
+    let config = turned(keys, config)?;
+    let dimensions = Key::LocalRopeDimensions;
+    if keys.size(dimensions, Limit::SIZE)?.unwrap_or(heads.size) != heads.size
+        || !heads.size.is_multiple_of(2)
+    {
+        return Err(keys.refuse(dimensions, "only whole heads are turned"));
+    }
+    let config = with_window(keys, config, window)?;
+    let rotary = config.rotary.map(|Rotary { global, local }| {
+        let local = Rope { dimensions: heads.size, ..local };
+        Rotary { global, local }
+    });
+    #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+    let scale = root::sqrt_f32(config.hidden as f32);
+    let config = Config {
+        heads,
+        global_heads: Some(config.heads).filter(|global| *global != heads),
+        rotary,
+        embedding: Embedding { scale, ..config.embedding },
+        attention: Attention {
+            mask: Mask::Full,
+            query_key_norm: Some(QueryKeyNorm::Head),
+            value_norm: true,
+            scale: config.attention.scale.or(Some(1.0)),
+            ..config.attention
+        },
+        order: Order::Sandwich,
+        feed_forward: FeedForward::Gated(Activation::GeluTanh),
+        per_layer: Some(keys.needed(Key::PerLayerLength, Limit::SIZE)?),
+        final_projection: Some(keys.needed(Key::OutputLength, Limit::SIZE)?),
+        ..config
+    };
+    Ok(("embedding_gemma2_text", config))
+}
+
+/// The heads of keys in layers with a window and in those without: a number, or a list with the same
+/// number for all layers of a kind.
+fn shared_heads<'a>(
+    keys: &Keys<'a>,
+    layers: usize,
+    has_window: &dyn Fn(usize) -> bool,
+) -> Outcome<'a, [Option<usize>; 2]> {
+    const KEY: Key = Key::HeadCountKv;
+    if !matches!(keys.value(KEY), Some(Value::Array { .. })) {
+        return Ok([keys.size(KEY, Limit::SIZE)?; 2]);
+    }
+    let refuse = || {
+        let reason =
+            "a number, or one for each layer, the same in all layers of a kind, is honoured";
+        keys.refuse(KEY, reason)
+    };
+    let spelled = keys.spelled(KEY).unwrap_or_default();
+    let listed = || keys.file.elements(spelled).into_iter().flatten();
+    if listed().take(layers.saturating_add(1)).count() != layers {
+        return Err(refuse());
+    }
+    let [mut local, mut global] = [None; 2];
+    for (layer, value) in listed().enumerate() {
+        let number = unsigned(value).and_then(|it| Limit::SIZE.check(it.into()).ok());
+        let number = number.filter(|number| *number > 0).ok_or_else(refuse)?;
+        let kind = if has_window(layer) { &mut local } else { &mut global };
+        if *kind.get_or_insert(number) != number {
+            return Err(refuse());
+        }
+    }
+    // Without layers of a kind any heads are theirs.
+    Ok([local.or(global), global.or(local)])
+}
+
 fn eurobert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     Ok(("eurobert", like_llama(keys, Mask::Full)?))
 }
@@ -247,19 +332,40 @@ fn epsilon<'a>(keys: &Keys<'a>, key: Key) -> Outcome<'a, f32> {
 
 /// `config` with the sizes of the model.
 fn sized<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
-    let hidden = keys.needed(Key::EmbeddingLength, Limit::SIZE)?;
-    let query = keys.needed(Key::HeadCount, Limit::SIZE)?;
-    let key_value = keys.size(Key::HeadCountKv, Limit::SIZE)?.unwrap_or(query);
-    let usual = hidden.checked_div(query).unwrap_or(0);
-    let size = keys.size(Key::KeyLength, Limit::SIZE)?.unwrap_or(usual);
+    let key_value = keys.size(Key::HeadCountKv, Limit::SIZE)?;
+    sized_with(keys, config, key_value)
+}
+
+/// Heads that share keys, with the lengths of a key and a value under these keys.
+fn heads<'a>(
+    keys: &Keys<'a>,
+    (query, key_value): (usize, Option<usize>),
+    [key_length, value_length]: [Key; 2],
+    usual: usize,
+) -> Outcome<'a, Heads> {
+    let key_value = key_value.unwrap_or(query);
+    let size = keys.size(key_length, Limit::SIZE)?.unwrap_or(usual);
     let heads = Heads { query, key_value, size };
     if size == 0 || heads.width() > Limit::SIZE.most || query.checked_rem(key_value) != Some(0) {
         return Err(keys.refuse(Key::HeadCount, "it does not fit the other sizes"));
     }
-    if keys.size(Key::ValueLength, Limit::SIZE)?.is_some_and(|length| length != size) {
-        let only = "only values as long as keys are honoured";
-        return Err(keys.refuse(Key::ValueLength, only));
+    if keys.size(value_length, Limit::SIZE)?.is_some_and(|length| length != size) {
+        return Err(keys.refuse(value_length, "only values as long as keys are honoured"));
     }
+    Ok(heads)
+}
+
+/// `config` with the sizes of the model, which has so many heads of keys.
+fn sized_with<'a>(
+    keys: &Keys<'a>,
+    config: Config,
+    key_value: Option<usize>,
+) -> Outcome<'a, Config> {
+    let hidden = keys.needed(Key::EmbeddingLength, Limit::SIZE)?;
+    let query = keys.needed(Key::HeadCount, Limit::SIZE)?;
+    let usual = hidden.checked_div(query).unwrap_or(0);
+    let lengths = [Key::KeyLength, Key::ValueLength];
+    let heads = heads(keys, (query, key_value), lengths, usual)?;
     let scale = keys.positive(Key::AttentionScale)?;
     let rows = keys.file.tensor("token_embd.weight").map_or(0, |it| it.header().shape.rows());
     let missing = || GgufRefusal::missing("token_embd.weight");
@@ -313,19 +419,35 @@ struct Turn {
     is_first: bool,
 }
 
-/// `config` with a window, half of which is on each side, in all layers except those of `usual`.
+/// `config` with a window in all layers except those of `usual`.
 fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Outcome<'a, Config> {
+    let window = window(keys, config.layers, size, usual)?;
+    with_window(keys, config, window)
+}
+
+/// The window, half of which is on each side, in those of `layers` that the file lists, or in all
+/// except those of `usual`.
+fn window<'a>(
+    keys: &Keys<'a>,
+    layers: usize,
+    size: usize,
+    usual: Turn,
+) -> Outcome<'a, Option<Window>> {
     let reach = size / 2;
-    let window = match keys.value(PATTERN) {
+    match keys.value(PATTERN) {
         Some(Value::Array { .. }) => {
-            listed_window(keys, reach, config.layers).ok_or_else(|| keys.refuse(PATTERN, LISTED))?
+            listed_window(keys, reach, layers).ok_or_else(|| keys.refuse(PATTERN, LISTED))
         }
         _ => {
             let every = keys.size(PATTERN, Limit::LAYERS)?.unwrap_or(usual.every);
             let first = if usual.is_first { 0 } else { every.saturating_sub(1) };
-            Some(Window::all_but(reach, every, first))
+            Ok(Some(Window::all_but(reach, every, first)))
         }
-    };
+    }
+}
+
+/// `config` with this window, and rotary positions of their own in layers that have it.
+fn with_window<'a>(keys: &Keys<'a>, config: Config, window: Option<Window>) -> Outcome<'a, Config> {
     let local_base = keys.positive(Key::RopeLocalBase)?.unwrap_or(BASE);
     let rotary = config.rotary.map(|Rotary { global, .. }| {
         let local = Rope { base: local_base, position_divisor: 1.0, ..global };

@@ -77,12 +77,16 @@ keys! {
     BlockCount "block_count" Number, Used, Used;
     ContextLength "context_length" Number, Used, Used;
     EmbeddingLength "embedding_length" Number, Used, Used;
+    PerLayerLength "embedding_length_per_layer_input" Unknown, Used, Unknown;
+    OutputLength "embedding_length_out" Unknown, Used, Unknown;
     FeedForwardLength "feed_forward_length" Number, Used, Used;
     VocabularySize "vocab_size" Number, Irrelevant, Irrelevant;
     HeadCount "attention.head_count" Number, Used, Used;
     HeadCountKv "attention.head_count_kv" Number, Used, Used;
     KeyLength "attention.key_length" Number, Used, Unknown;
     ValueLength "attention.value_length" Number, Used, Unknown;
+    LocalKeyLength "attention.key_length_swa" Unknown, Used, Unknown;
+    LocalValueLength "attention.value_length_swa" Unknown, Used, Unknown;
     // If not read, it belongs to the other kind of norm.
     LayerNormEpsilon "attention.layer_norm_epsilon" Irrelevant, Irrelevant, Used;
     RmsNormEpsilon "attention.layer_norm_rms_epsilon" Number, Irrelevant, Unknown;
@@ -96,6 +100,7 @@ keys! {
     HiddenActivation "hidden_activation" Used, Used, Unknown;
     PoolingType "pooling_type" Number, Used, Only(is_bert_pooling, "");
     RopeDimensions "rope.dimension_count" Number, Used, Unknown;
+    LocalRopeDimensions "rope.dimension_count_swa" Unknown, Used, Unknown;
     RopeBase "rope.freq_base" Number, Used, Unknown;
     RopeLocalBase "rope.freq_base_swa" Number, Used, Unknown;
     RopeScale "rope.scale_linear" Number, Used, Unknown;

@@ -49,7 +49,9 @@ use tensors::check as check_tensors;
 pub use tensors::{gguf_bert_tensor, gguf_bert_tensor_at_fault};
 pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
 pub(crate) use value::{token_type, unsigned};
-pub use written_keys::{GgufValue, PutKey, gguf_decoder_keys, gguf_encoder_keys, window_pattern};
+pub use written_keys::{
+    ByLayer, GgufValue, PutKey, gguf_decoder_keys, gguf_encoder_keys, window_pattern,
+};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;

@@ -2,7 +2,29 @@
 
 use super::GgufArchitecture;
 use super::key::Key;
-use crate::model::{Activation, Config, FeedForward, Mask, NormKind};
+use crate::model::{Activation, Config, FeedForward, Mask, NormKind, Window};
+
+/// A value of layers with a window, and one of those without.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ByLayer<T> {
+    layers: usize,
+    window: Option<Window>,
+    local: T,
+    global: T,
+}
+
+impl<T: Copy> ByLayer<T> {
+    const fn new(config: &Config, local: T, global: T) -> Self {
+        let Config { layers, attention, .. } = config;
+        Self { layers: *layers, window: attention.window, local, global }
+    }
+
+    /// The value of each layer.
+    pub fn values(self) -> impl ExactSizeIterator<Item = T> {
+        let has_window = move |layer| self.window.is_some_and(|window| window.is_in(layer));
+        (0..self.layers).map(move |layer| if has_window(layer) { self.local } else { self.global })
+    }
+}
 
 /// A value to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,9 +35,11 @@ pub enum GgufValue {
     Float(f32),
     Truth(bool),
     Text(&'static str),
+    Sizes(ByLayer<usize>),
+    Truths(ByLayer<bool>),
 }
 
-use GgufValue::{Float, Size, Text, Truth};
+use GgufValue::{Float, Size, Sizes, Text, Truth, Truths};
 
 /// Receives keys and their values.
 pub type PutKey<'p> = &'p mut dyn FnMut(Key, GgufValue);
@@ -23,11 +47,15 @@ pub type PutKey<'p> = &'p mut dyn FnMut(Key, GgufValue);
 /// Calls `put` with the keys of an encoder's transformer.
 pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: PutKey<'_>) {
     sizes(config, put);
-    if config.heads.key_value != config.heads.query {
-        put(Key::HeadCountKv, Size(config.heads.key_value));
-    }
-    if config.heads.width() != config.hidden {
-        head_lengths(config, put);
+    if architecture == GgufArchitecture::GemmaEmbedding2 {
+        kinds_of_layers(config, put);
+    } else {
+        if config.heads.key_value != config.heads.query {
+            put(Key::HeadCountKv, Size(config.heads.key_value));
+        }
+        if config.heads.width() != config.hidden {
+            head_lengths(config, put);
+        }
     }
     put(epsilon(config), Float(config.epsilon));
     if config.attention.mask != Mask::Causal {
@@ -57,6 +85,26 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
         }
         _ => {}
     }
+}
+
+/// The keys of EmbeddingGemma 2, in which heads of layers with a window may differ from others.
+fn kinds_of_layers(config: &Config, put: PutKey<'_>) {
+    let (local, global) = (config.heads_of(true), config.heads_of(false));
+    let key_heads = ByLayer::new(config, local.key_value, global.key_value);
+    put(Key::HeadCountKv, Sizes(key_heads));
+    for (key, size) in [
+        (Key::KeyLength, global.size),
+        (Key::ValueLength, global.size),
+        (Key::RopeDimensions, global.size),
+        (Key::LocalKeyLength, local.size),
+        (Key::LocalValueLength, local.size),
+        (Key::LocalRopeDimensions, local.size),
+        (Key::PerLayerLength, config.per_layer.unwrap_or(0)),
+        (Key::OutputLength, config.final_projection.unwrap_or(0)),
+    ] {
+        put(key, Size(size));
+    }
+    put(Key::SlidingWindowPattern, Truths(ByLayer::new(config, true, false)));
 }
 
 /// The period of an encoder's layers without a window: the first of each period in ModernBERT, the

@@ -31,6 +31,7 @@ pub enum WriteValue<'a> {
     U32s(&'a [u32]),
     I32s(&'a [i32]),
     F32s(&'a [f32]),
+    Bools(&'a [bool]),
     /// A value copied from another file by [`Gguf::stored_value`](super::Gguf::stored_value).
     Stored(&'a [u8]),
 }
@@ -202,6 +203,7 @@ fn pair(sink: &mut impl Sink, key: &str, value: &WriteValue<'_>) -> Result<()> {
         WriteValue::U8s(all) => array(sink, 0, all, |sink, n| sink.write(&[*n])),
         WriteValue::I32s(all) => array(sink, 5, all, |sink, n| sink.write(&n.to_le_bytes())),
         WriteValue::F32s(all) => array(sink, 6, all, |sink, n| sink.write(&n.to_le_bytes())),
+        WriteValue::Bools(all) => array(sink, 7, all, |sink, it| sink.write(&[(*it).into()])),
         WriteValue::Stored(value) => sink.write(value),
     }
 }

@@ -56,6 +56,17 @@ pub const POST: Names = gguf_names!(
 /// The names in encoders with norms before attention and feed-forward layer.
 pub const PRE: Names = pre_names!();
 
+/// The names in encoders whose layers have a further input.
+pub const PER_LAYER: Names = pre_names!(
+    (Tensor::PerLayerInput, "per_layer_model_proj"),
+    (Tensor::PerLayerInputNorm, "per_layer_proj_norm"),
+    (Tensor::PerLayerGate, ".inp_gate"),
+    (Tensor::PerLayerProjection, ".proj"),
+    (Tensor::PerLayerNorm, ".post_norm"),
+    (Tensor::LayerScale, ".layer_output_scale"),
+    (Tensor::FinalProjection, "output"),
+);
+
 /// The names in T5's encoder.
 pub const T5: Names = Names {
     layers: "enc.blk.",
@@ -80,6 +91,7 @@ pub const T5: Names = Names {
 pub const fn encoder(config: &Config) -> &'static Names {
     match config.order {
         Order::Post | Order::PostTwice => &POST,
+        _ if config.per_layer.is_some() => &PER_LAYER,
         Order::Pre if config.relative.is_some() => &T5,
         Order::Pre | Order::Sandwich => &PRE,
     }

@@ -7,6 +7,7 @@
 //! | `t5` | Unigram: SentencePiece's normalisation, pieces with scores |
 //! | `gpt2` | byte-level BPE, cut into words as `tokenizer.ggml.pre` says |
 //! | `llama` | SentencePiece's BPE, whose merges follow from scores |
+//! | `gemma4` | the same, whose merges are listed |
 //!
 //! `nanoembed.tokenizer` has the settings of the `tokenizer.json` that the file was made of; they
 //! count where they are. Otherwise they are what such models have.
@@ -19,6 +20,7 @@ mod word_piece;
 
 use alloc::string::String;
 
+use self::sentence_piece::MergesBy;
 use self::vocabulary::Vocabulary;
 use crate::describe::gguf::{GgufArchitecture, GgufFault, GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
@@ -42,9 +44,10 @@ pub(in crate::owned) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<
         Some("bert") => word_piece::read(keys, &mut vocabulary),
         Some("t5") => sentence_piece::unigram(keys, &mut vocabulary),
         Some("gpt2") => byte_pairs::read(keys, &mut vocabulary),
-        Some("llama") => sentence_piece::byte_pairs(keys, &mut vocabulary),
+        Some("llama") => sentence_piece::byte_pairs(keys, &mut vocabulary, MergesBy::Score),
+        Some("gemma4") => sentence_piece::byte_pairs(keys, &mut vocabulary, MergesBy::List),
         Some(_) => {
-            let known = "known are `bert`, `t5`, `gpt2` and `llama`";
+            let known = "known are `bert`, `t5`, `gpt2`, `llama` and `gemma4`";
             Err(keys.refuse(MODEL, known).into())
         }
         None => Err(Error::without_offset(ErrorKind::MissingVocabulary).into()),
@@ -123,7 +126,7 @@ fn ends<'a>(
     keys.known(&[Key::PaddingId, Key::ClassifyId]);
     keys.known(&[Key::SeparatorId]);
     let missing = |key: Key| {
-        let reason = "it is missing, and a tokenizer of this kind (`t5`, `gpt2` or `llama`) puts it around texts";
+        let reason = "it is missing, and a tokenizer of this kind (`t5`, `gpt2`, `llama` or `gemma4`) puts it around texts";
         Err(GgufRefusal::at(key.name(), 0, reason).with_kind(ErrorKind::MissingMetadata))
     };
     if adds_begin && begin.is_none() {

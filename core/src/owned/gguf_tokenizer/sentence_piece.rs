@@ -78,9 +78,19 @@ pub(super) fn unigram<'a>(
     open(keys, vocabulary, &spec, &[])
 }
 
+/// What the merges of byte pairs follow from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MergesBy {
+    /// The scores of pieces. Without a key, a space is put before texts.
+    Score,
+    /// A list. Without a key, texts stay as they are.
+    List,
+}
+
 pub(super) fn byte_pairs<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
+    merges_by: MergesBy,
 ) -> Result<Pipeline, GgufFault<'a>> {
     // Those that were added have spaces where the vocabulary has what stands for them.
     for (token, kind) in vocabulary.tokens.iter_mut().zip(&vocabulary.kinds) {
@@ -96,13 +106,19 @@ pub(super) fn byte_pairs<'a>(
     if keys.truth(EXTRA_SPACES)? == Some(true) {
         return Err(keys.refuse(EXTRA_SPACES, "only false is honoured").into());
     }
-    let merges = merges::by_score(vocabulary)?;
+    let merges = match merges_by {
+        MergesBy::Score => merges::by_score(vocabulary)?,
+        MergesBy::List if keys.value(Key::Merges).is_none() => {
+            return Err(GgufRefusal::missing(Key::Merges.name()).into());
+        }
+        MergesBy::List => merges::listed(&keys.file, &vocabulary.tokens)?,
+    };
     vocabulary.scores.clear();
     let vocabulary = &*vocabulary;
     let mark = SpelledText::plain("▁");
     let pattern = Pattern::Text(SpelledText::plain(" "));
     let space = Normalizer::Replace(Replace { pattern, content: mark });
-    let normalizer = match keys.truth(PREFIX)?.unwrap_or(true) {
+    let normalizer = match keys.truth(PREFIX)?.unwrap_or(merges_by == MergesBy::Score) {
         false => steps(&[space]),
         true => steps(&[Normalizer::Prepend(mark), space]),
     };

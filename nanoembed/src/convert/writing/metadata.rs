@@ -20,6 +20,7 @@ pub(super) enum OwnValue {
     Texts(Vec<Vec<u8>>),
     I32s(Vec<i32>),
     F32s(Vec<f32>),
+    Bools(Vec<bool>),
     Bytes(Vec<u8>),
 }
 
@@ -98,10 +99,22 @@ impl Metadata {
                 self.text(key, text);
                 return Ok(());
             }
+            GgufValue::Sizes(sizes) => {
+                let sizes = sizes.values().map(|size| i32::try_from(size).unwrap_or(i32::MAX));
+                OwnValue::I32s(limit::exactly(sizes).map_err(|error| self.failed(key, error))?)
+            }
+            GgufValue::Truths(truths) => {
+                let truths = limit::exactly(truths.values());
+                OwnValue::Bools(truths.map_err(|error| self.failed(key, error))?)
+            }
             _ => return Err(Error::input(ErrorKind::UnsupportedSetting, self.spelled(key))),
         };
         self.add(key, value);
         Ok(())
+    }
+
+    fn failed(&self, key: Key, error: CoreError) -> Error {
+        Error::in_file(self.spelled(key), error)
     }
 
     /// Adds all pairs that `describe` puts.
@@ -152,6 +165,7 @@ impl Metadata {
             OwnValue::Texts(_) => WriteValue::Texts(texts),
             OwnValue::I32s(values) => WriteValue::I32s(values),
             OwnValue::F32s(values) => WriteValue::F32s(values),
+            OwnValue::Bools(values) => WriteValue::Bools(values),
             OwnValue::Bytes(values) => WriteValue::U8s(values),
         };
         let pairs = self.pairs.iter().zip(texts);

@@ -3,13 +3,13 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::model::{ClassifierModel, FamilyModel};
-use super::{JINA_V2, distilbert, jina_v2, t5};
+use super::{JINA_V2, distilbert, gemma2, jina_v2, t5};
 use crate::kernel::root;
 use crate::model::config::{
-    Attention, Config, FeedForward, Mask, NormKind, Order, RelativeBuckets, Rope, Rotary,
+    Attention, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, Rope, Rotary,
 };
 use crate::model::family::settings::{OF_BERT, SizeNames};
-use crate::text::json::{List, Members, Quoted};
+use crate::text::json::{Comma, List, Members, Quoted};
 
 /// Displays the `config.json` of an encoder whose settings come from another format.
 ///
@@ -33,6 +33,7 @@ impl Display for ConfigJson<'_> {
             "distilbert" => distil_bert(&model.config, &mut members)?,
             "modernbert" => modern_bert(model, &mut members)?,
             "gemma3_text" => gemma(model, &mut members)?,
+            gemma2::TEXT => gemma_2(model, &mut members)?,
             JINA_V2 => jina_v2(model, &mut members)?,
             "t5" => t5(&model.config, &mut members)?,
             "eurobert" | "qwen2" | "qwen3" => llama_like(model, &mut members)?,
@@ -165,7 +166,7 @@ fn modern_bert(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Resul
     members.put("attention_bias", &biases.attention)?;
     members.put("mlp_bias", &biases.up)?;
     members.put("norm_bias", &biases.norms)?;
-    windows(config, "local_attention", members)
+    windows(config, ("local_attention", 2), members)
 }
 
 fn gemma(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
@@ -175,7 +176,35 @@ fn gemma(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
     members.put("use_bidirectional_attention", &(config.attention.mask == Mask::Full))?;
     let scale = f64::from(scale(config));
     members.put("query_pre_attn_scalar", &(1.0 / (scale * scale)))?;
-    windows(config, "sliding_window", members)
+    windows(config, ("sliding_window", 2), members)
+}
+
+fn gemma_2(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
+    let config = &model.config;
+    shared_heads(model, members)?;
+    members.text("hidden_activation", "gelu_pytorch_tanh")?;
+    members.put(gemma2::PER_LAYER, &config.per_layer.unwrap_or(0))?;
+    members.put(gemma2::PROJECTION, &config.final_projection.unwrap_or(0))?;
+    if let Some(heads) = config.global_heads {
+        members.put(gemma2::BY_LAYERS, &GlobalHeads(heads, config))?;
+    }
+    windows(config, ("sliding_window", 1), members)
+}
+
+/// Displays the heads of each layer without a window.
+struct GlobalHeads<'c>(Heads, &'c Config);
+
+impl Display for GlobalHeads<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(Heads { size, key_value, .. }, config) = self;
+        let mut comma = Comma::default();
+        f.write_str("{")?;
+        for layer in (0..config.layers).filter(|layer| !config.has_window(*layer)) {
+            comma.write(f)?;
+            write!(f, r#""{layer}":{{"head_dim":{size},"num_key_value_heads":{key_value}}}"#)?;
+        }
+        f.write_str("}")
+    }
 }
 
 fn llama_like(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
@@ -198,11 +227,16 @@ fn shared_heads(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Resu
     members.put("attention_bias", &biases.attention)
 }
 
-/// The window, half of which is on each side, the layers that have it, and their positions.
-fn windows(config: &Config, name: &str, members: &mut Members<'_, '_>) -> fmt::Result {
+/// The window, whose size under `name` is `sides` times its reach, the layers that have it, and
+/// their positions.
+fn windows(
+    config: &Config,
+    (name, sides): (&str, usize),
+    members: &mut Members<'_, '_>,
+) -> fmt::Result {
     let window = config.attention.window;
     if let Some(window) = window {
-        members.put(name, &window.reach.saturating_mul(2).max(1))?;
+        members.put(name, &window.reach.saturating_mul(sides).max(1))?;
     }
     let layers = (0..config.layers).map(|layer| {
         let has_window = window.is_some_and(|window| window.is_in(layer));
@@ -278,6 +312,12 @@ mod tests {
                 "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}"#;
         const LINEAR: &str = r#""rope_parameters": {"rope_type": "linear", "factor": 3,
             "rope_theta": 1000.1}"#;
+        let gemma_2 = |heads| {
+            std::format!(
+                r#"{heads}"head_dim": 6, "num_key_value_heads": 1, "sliding_window": 11,
+                "hidden_size_per_layer_input": 12, "embedding_dim": 10, {WINDOWS}"#
+            )
+        };
         let alibi = |code| {
             std::format!(
                 r#""position_embedding_type": "alibi", "feed_forward_type": "geglu",
@@ -298,6 +338,14 @@ mod tests {
                 "gemma3_text",
                 r#""head_dim": 6, "num_key_value_heads": 1, "sliding_window": 12,
                 "use_bidirectional_attention": true, "query_pre_attn_scalar": 20"#,
+            ),
+            ("embedding_gemma2_text", &gemma_2("")),
+            (
+                "embedding_gemma2_text",
+                &gemma_2(
+                    r#""per_layer_config": {"3": {"head_dim": 8}, "0": {"head_dim": 8},
+                "4": {"head_dim": 8}, "6": {"head_dim": 8, "num_key_value_heads": 1}}, "#,
+                ),
             ),
             ("eurobert", r#""num_key_value_heads": 1, "head_dim": 10"#),
             ("qwen3", r#""num_key_value_heads": 1, "head_dim": 10, "is_causal": false"#),

@@ -49,7 +49,7 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
         A::JinaBertV3 => config.feed_forward == FeedForward::Plain(Activation::Gelu),
         A::JinaBertV2 => gate(&[Activation::Gelu]),
         A::ModernBert => gate(&[Activation::Gelu, Activation::Silu]),
-        A::GemmaEmbedding => gate(&[Activation::GeluTanh]),
+        A::GemmaEmbedding | A::GemmaEmbedding2 => gate(&[Activation::GeluTanh]),
         A::T5Encoder => {
             gate(&[Activation::GeluTanh])
                 || config.feed_forward == FeedForward::Plain(Activation::Relu)
@@ -61,11 +61,14 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
         rope.position_divisor == 1.0 && rope.yarn.is_none() && rope.attention_factor == 1.0
     };
     let ropes = config.rotary.iter().flat_map(|rotary| [&rotary.global, &rotary.local]);
-    let windows_fit =
-        config.attention.window.is_none() || window_pattern(architecture, config).is_some();
-    let needs_window = architecture == A::GemmaEmbedding && config.attention.window.is_none();
+    let is_gemma = matches!(architecture, A::GemmaEmbedding | A::GemmaEmbedding2);
+    let has_list = architecture == A::GemmaEmbedding2;
+    let windows_fit = config.attention.window.is_none()
+        || has_list
+        || window_pattern(architecture, config).is_some();
+    let needs_window = is_gemma && config.attention.window.is_none();
     let has_whole_heads = config.heads.width() == config.hidden;
-    let may_have_others = matches!(architecture, A::GemmaEmbedding | A::Qwen3 | A::T5Encoder);
+    let may_have_others = is_gemma || matches!(architecture, A::Qwen3 | A::T5Encoder);
     let distance_fits = config.buckets().is_none_or(|it| it.distance == T5_DISTANCE);
     let checks = [
         (activation_fits, "the model has another activation"),

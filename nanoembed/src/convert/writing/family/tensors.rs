@@ -6,12 +6,15 @@
 //! | gate and up in one matrix, the gate last | apart |
 //! | Gemma's norms | 1 is added already |
 //! | Gemma's norm of queries | times what scores have beside 1 / √size, which llama.cpp has no key for |
+//! | rows of tokens that stand for images, sounds and videos | that of padding, as llama.cpp looks them up |
 //! | vectors, tables of positions and types | f32, as llama.cpp adds them as they are |
 
 use std::collections::HashMap;
 
-use nanoembed_core::describe::gguf::GgufDense;
-use nanoembed_core::model::{FamilyModel, Names, NormKind, Tensor, gguf_names};
+use nanoembed_core::describe::gguf::{GgufArchitecture, GgufDense};
+use nanoembed_core::model::{
+    Config, FamilyModel, Names, NormKind, Placeholders, Tensor, gguf_names,
+};
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -93,8 +96,13 @@ impl Family {
                 _ => {}
             }
             let values = self.changed(&named, &item)?;
+            let to = match (named.tensor, item.dtype()) {
+                (Tensor::Embeddings, Some(Dtype::BF16)) => QuantType::BF16,
+                (Tensor::Embeddings, Some(Dtype::F16)) => QuantType::F16,
+                _ => QuantType::F32,
+            };
             let encoded = match values {
-                Some((values, shape)) => Some(encode(&values, shape, QuantType::F32, spool)?.0),
+                Some((values, shape)) => Some(encode(&values, shape, to, spool)?.0),
                 None => None,
             };
             limit::push(&mut prepared.encoded, encoded).map_err(failed)?;
@@ -126,6 +134,11 @@ impl Family {
             Tensor::Positions => self.model.config.embedding.positions.unwrap_or(0),
             _ => 0,
         };
+        if named.tensor == Tensor::Embeddings
+            && let Some(values) = self.without_placeholders(item)?
+        {
+            return Ok(Some((values, shape)));
+        }
         let (added, factor) = self.norm_change(named.tensor);
         let is_changed = skipped > 0 || added != 0.0 || factor != 1.0;
         let is_plain = item.dtype() == Some(Dtype::F32);
@@ -153,6 +166,26 @@ impl Family {
         Ok(Some((cut.map_err(|error| Error::in_file(&item.name, error))?, shape)))
     }
 
+    /// The table of tokens with the row of padding for tokens that stand for other kinds of input;
+    /// `None` if there are no such tokens.
+    fn without_placeholders(&self, item: &Item<'_>) -> Result<Option<Vec<f32>>> {
+        let Config { hidden, vocabulary, embedding, .. } = self.model.config;
+        let Placeholders { ids, padding, .. } = embedding.placeholders;
+        let place = |id: u32| usize::try_from(id).ok().filter(|id| *id < vocabulary);
+        let mut ids = ids.into_iter().filter_map(place).peekable();
+        let Some(padding) = place(padding).filter(|_| ids.peek().is_some()) else {
+            return Ok(None);
+        };
+        let mut values = item.floats()?;
+        for id in ids {
+            let row = padding * hidden..(padding + 1) * hidden;
+            if row.end <= values.len() && (id + 1) * hidden <= values.len() {
+                values.copy_within(row, id * hidden);
+            }
+        }
+        Ok(Some(values))
+    }
+
     /// The constant added to the weights of a norm, and the factor that they are multiplied with
     /// then.
     fn norm_change(&self, tensor: Tensor) -> (f32, f32) {
@@ -164,6 +197,12 @@ impl Family {
         #[expect(clippy::cast_precision_loss, reason = "heads are small")]
         let size = config.heads.size as f32;
         let factor = match (tensor, config.attention.scale) {
+            // llama.cpp does not scale the scores of this architecture.
+            (Tensor::QueryNorm, Some(scale))
+                if self.architecture == GgufArchitecture::GemmaEmbedding2 =>
+            {
+                scale
+            }
             (Tensor::QueryNorm, Some(scale)) => scale * size.sqrt(),
             _ => 1.0,
         };
@@ -202,7 +241,12 @@ fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, Cor
             _ if own.starts_with('.') => model.config.layers,
             _ => 1,
         };
-        for (kind, is_bias) in [(".weight", false), (".bias", true)] {
+        // A factor is a parameter without a module in checkpoints.
+        let kinds: &[_] = match tensor {
+            Tensor::LayerScale => &[("", ".weight", false)],
+            _ => &[(".weight", ".weight", false), (".bias", ".bias", true)],
+        };
+        for &(own_kind, kind, is_bias) in kinds {
             for layer in 0..layers {
                 let (before, after) = match own.starts_with('.') {
                     true => (
@@ -212,7 +256,7 @@ fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, Cor
                     false => Default::default(),
                 };
                 let name = limit::joined(&[&after, name, kind])?;
-                let own = limit::joined(&[&before, own, kind])?;
+                let own = limit::joined(&[&before, own, own_kind])?;
                 hashed::insert(&mut names, own, Named { tensor: *tensor, name, is_bias })?;
             }
         }

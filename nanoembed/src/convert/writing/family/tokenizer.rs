@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use nanoembed_core::describe::gguf::Key;
+use nanoembed_core::describe::gguf::{GgufArchitecture, Key};
 use nanoembed_core::describe::tokenizer::Json;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
@@ -29,10 +29,18 @@ const SPACE: &str = "▁";
 /// A tokenizer model that GGUF can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TokenizerKind {
-    WordPiece { lowercase: bool, strips_accents: bool },
-    Unigram { charsmap: Vec<u8>, adds_prefix: bool },
+    WordPiece {
+        lowercase: bool,
+        strips_accents: bool,
+    },
+    Unigram {
+        charsmap: Vec<u8>,
+        adds_prefix: bool,
+    },
     ByteLevel(&'static str),
     Pieces,
+    /// The same with a list of merges.
+    MergedPieces,
 }
 
 /// True if a tokenizer is WordPiece.
@@ -49,7 +57,12 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     let leaves_out = kept.len() < added.len();
     let spec = TokenizerSpec { added: AddedTokenSpecs::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
-    let kind = kind(&spec, is_roberta).map_err(failed)?.ok_or_else(unsaid)?;
+    let kind = match kind(&spec, is_roberta).map_err(failed)?.ok_or_else(unsaid)? {
+        TokenizerKind::Pieces if family.architecture == GgufArchitecture::GemmaEmbedding2 => {
+            TokenizerKind::MergedPieces
+        }
+        kind => kind,
+    };
     let table = Table::new(&family.tokenizer, &kept, &kind, tensors.rows)?;
     match &kind {
         TokenizerKind::WordPiece { lowercase, strips_accents } => {
@@ -74,6 +87,11 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
             metadata.text(Key::TokenizerModel, "gpt2");
             metadata.text(Key::TokenizerPre, pre);
             metadata.add(Key::Merges, OwnValue::Texts(merges(&parts).map_err(failed)?));
+        }
+        TokenizerKind::MergedPieces => {
+            metadata.text(Key::TokenizerModel, "gemma4");
+            metadata.add(Key::Merges, OwnValue::Texts(merges(&parts).map_err(failed)?));
+            metadata.add(Key::AddsSpace, OwnValue::Bool(false));
         }
         TokenizerKind::Pieces => {
             metadata.text(Key::TokenizerModel, "llama");
@@ -313,12 +331,12 @@ fn entry(
     is_unknown: bool,
     kind: &TokenizerKind,
 ) -> Result<(String, PieceKind), CoreError> {
-    use TokenizerKind::{Pieces, Unigram, WordPiece};
+    use TokenizerKind::{MergedPieces, Pieces, Unigram, WordPiece};
     let of_kind = match (special, kind) {
-        (_, Unigram { .. } | Pieces) if is_unknown => PieceKind::Unknown,
+        (_, Unigram { .. } | Pieces | MergedPieces) if is_unknown => PieceKind::Unknown,
         (Some(true), _) => PieceKind::Control,
         (Some(false), _) => PieceKind::UserDefined,
-        (None, Pieces) if byte_of(token.as_bytes()).is_some() => PieceKind::Byte,
+        (None, Pieces | MergedPieces) if byte_of(token.as_bytes()).is_some() => PieceKind::Byte,
         (None, _) => PieceKind::Normal,
     };
     let spelled = match (of_kind, kind) {
