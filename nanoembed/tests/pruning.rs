@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed::convert::{Conversion, ModelTarget, Pruned, Pruning};
 use nanoembed::{CrossEncoder, Encoder, Kind, Prefix, Silent, Tokenizer};
+use nanoembed_core::ErrorKind;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -16,7 +17,8 @@ fn models() -> PathBuf {
 fn folders() -> Vec<PathBuf> {
     let entries = models().read_dir().unwrap().map(|entry| entry.unwrap().path());
     let is_whole = |folder: &PathBuf| {
-        folder.join("model.safetensors").exists() && folder.join("config.json").exists()
+        let has = |name| folder.join(name).exists();
+        has("model.safetensors") && has("config.json") && !has("chat_template.jinja")
     };
     let mut folders: Vec<PathBuf> = entries.filter(is_whole).collect();
     folders.sort();
@@ -106,6 +108,15 @@ fn texts_keep_their_pieces_and_their_vectors() {
         assert_eq!((again.pieces, again.pieces_before), (done.pieces, done.pieces), "{name}");
     }
     assert!(cut > 10, "{cut} vocabularies were cut");
+}
+
+#[test]
+fn tokens_that_a_reranker_names_are_not_cut() {
+    for name in ["qwen3_reranker", "qwen3_reranker_seqcls_st6"] {
+        let refused = Pruning::open(models().join(name)).unwrap_err();
+        assert_eq!(refused.kind(), Kind::Core(ErrorKind::UnsupportedSetting), "{name}");
+        assert!(refused.to_string().contains("chat template"), "{refused}");
+    }
 }
 
 #[test]

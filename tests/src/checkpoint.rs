@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::model::{
-    EncoderSpec, FamilyModel, PoolingModes, SliceWeights, Weights, read_config,
+    EncoderSpec, FamilyModel, PoolingModes, SliceWeights, TokenScore, Weights, read_config,
+    read_scoring_config,
 };
 use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::owned::{FileWeights, TokenEncoder};
@@ -21,7 +22,7 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 23] = [
+const ENCODERS: [&str; 26] = [
     "albert",
     "bert_cased",
     "bert_cased_st6",
@@ -41,6 +42,9 @@ const ENCODERS: [&str; 23] = [
     "mpnet",
     "nomic_bert",
     "qwen3_embedding",
+    "qwen3_reranker",
+    "qwen3_reranker_seqcls",
+    "qwen3_reranker_untied",
     "roberta",
     "t5_encoder",
     "xlmr_bge_m3",
@@ -129,7 +133,19 @@ impl Checkpoint {
     pub fn model(&self, config: &str) -> FamilyModel {
         let text = self.text(config).expect("a config.json");
         let value = json::Value::parse(&text, 0).expect("JSON");
-        read_config(value).unwrap_or_else(|fault| panic!("{} {config}: {fault}", self.name()))
+        let read = match self.token_score() {
+            Some(score) => read_scoring_config(value, score),
+            None => read_config(value),
+        };
+        read.unwrap_or_else(|fault| panic!("{} {config}: {fault}", self.name()))
+    }
+
+    /// The tokens that a LogitScore module scores.
+    fn token_score(&self) -> Option<TokenScore> {
+        let settings = self.text("1_LogitScore/config.json")?;
+        let settings: Value = serde_json::from_str(&settings).expect("JSON");
+        let id = |name: &str| settings[name].as_u64().and_then(|id| id.try_into().ok());
+        Some(TokenScore { yes: id("true_token_id").expect("a token"), no: id("false_token_id") })
     }
 
     /// The model's weights.

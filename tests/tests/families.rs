@@ -7,9 +7,9 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Activation, Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel,
-    FeedForward, HeadModule, InOrder, LayerSet, Mask, Placeholders, PoolingMode, PoolingModes,
-    QueryKeyNorm, Run, Window, read_config,
+    Activation, Batch, ClassifierModel, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases,
+    FamilyModel, FeedForward, HeadModule, InOrder, LayerSet, Mask, Placeholders, PoolingMode,
+    PoolingModes, QueryKeyNorm, Run, TokenScore, Window, read_config, read_scoring_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -129,7 +129,7 @@ fn one_model_may_spell_its_settings_in_two_ways() {
             }
         }
     }
-    assert_eq!(others, 4);
+    assert_eq!(others, 5);
 }
 
 #[test]
@@ -171,6 +171,49 @@ fn heads_that_classify_are_those_that_the_architecture_names() {
     assert_eq!(late, Err(("classifier_pooling".to_owned(), ErrorKind::UnsupportedSetting)));
     let unknown = classifier("eurobert", "EuroBertModel", "EuroBertForSequenceClassification");
     assert_eq!(unknown, Err(("architectures".to_owned(), ErrorKind::UnsupportedSetting)));
+    let last = classifier("qwen3_embedding", "ForCausalLM", "ForSequenceClassification");
+    let last = last.unwrap().unwrap();
+    assert_eq!((last.pooling, last.hidden, last.output), (PoolingMode::Last, None, "score"));
+    // Padding at the end is cut off, which only a causal model does not notice.
+    let sees_all = classifier(
+        "qwen3_reranker_seqcls",
+        "\"attention_bias\"",
+        "\"is_causal\": false, \"attention_bias\"",
+    );
+    assert_eq!(sees_all, Err(("is_causal".to_owned(), ErrorKind::UnsupportedSetting)));
+}
+
+#[test]
+fn tokens_are_scored_by_causal_models_alone() {
+    let read = |name: &str, from: &str, to: &str| {
+        let config = Checkpoint::named(name).text("config.json").unwrap().replace(from, to);
+        let score = TokenScore { yes: 1, no: None };
+        read_scoring_config(Value::parse(&config, 0).unwrap(), score)
+            .map(|model| model.classifier.map(|head| (head.output, head.is_tied)))
+            .map_err(|fault| (fault.key.to_owned(), fault.error.kind()))
+    };
+    assert_eq!(read("qwen3_reranker", "", ""), Ok(Some(("lm_head", true))));
+    assert_eq!(read("qwen3_reranker_untied", "", ""), Ok(Some(("lm_head", false))));
+    let unsupported = || Err(("architectures".to_owned(), ErrorKind::UnsupportedSetting));
+    assert_eq!(read("qwen3_reranker_seqcls", "", ""), unsupported());
+    assert_eq!(read("bert_cased", "BertModel", "BertForCausalLM"), unsupported());
+
+    let opened = |name: &str, change: &dyn Fn(&mut ClassifierModel)| {
+        let folder = Checkpoint::named(name);
+        let mut model = folder.model("config.json");
+        change(model.classifier.as_mut().unwrap());
+        let opened = encoder(&folder.all_weights(), &model, &Modules::default());
+        opened.map(|_| ()).map_err(|error| error.kind())
+    };
+    let untied = |head: &mut ClassifierModel| head.is_tied = false;
+    assert_eq!(opened("qwen3_reranker", &untied), Err(ErrorKind::MissingTensor));
+    assert_eq!(opened("qwen3_reranker_untied", &untied), Ok(()));
+    let beyond = |head: &mut ClassifierModel| {
+        head.token_score = Some(TokenScore { yes: 0, no: Some(919) });
+    };
+    assert_eq!(opened("qwen3_reranker", &beyond), Err(ErrorKind::WrongShape));
+    let wide = |head: &mut ClassifierModel| head.labels = 2;
+    assert_eq!(opened("qwen3_reranker_seqcls", &wide), Err(ErrorKind::WrongShape));
 }
 
 #[test]
@@ -583,14 +626,14 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(biases("qwen3", "true"), of(true, true));
 }
 
-/// The causal models among them run on growing texts: earlier tokens stay in the cache.
+/// The causal models that embed run on growing texts: earlier tokens stay in the cache.
 #[test]
 fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
     let mut checked = 0;
     for folder in Checkpoint::all() {
         let model = folder.model("config.json");
         let config = model.config;
-        if config.attention.mask != Mask::Causal {
+        if config.attention.mask != Mask::Causal || model.classifier.is_some() {
             continue;
         }
         let (kernels, file) = (kernel::detect(), folder.weights());

@@ -63,7 +63,8 @@ pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 pub use family::encoders::{
-    ClassifierModel, ConfigJson, FamilyBiases, FamilyModel, Prefixed, on_logits_of, read_config,
+    ClassifierModel, ConfigJson, FamilyBiases, FamilyModel, Prefixed, TokenScore, on_logits_of,
+    read_config, read_scoring_config,
 };
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;

@@ -4,8 +4,8 @@
 //! `docs/models.md` has the layout of these files. Nothing here allocates.
 
 use crate::describe::folder::{
-    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, ModuleList,
-    TextFault, TextPath, Texts as _,
+    CHAT_TEMPLATE, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES,
+    ModuleList, TextFault, TextPath, Texts as _,
 };
 use crate::describe::gguf::{GgufFault, describe_without_tokenizer};
 use crate::error::{Error, ErrorKind, Result};
@@ -19,7 +19,7 @@ use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair::pair_template;
 use crate::model::head::embedding::HeadLayer;
-use crate::model::head::pooling::PoolingModes;
+use crate::model::head::pooling::{PoolingMode, PoolingModes};
 use crate::model::plan::Plan;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::TableSource;
@@ -75,14 +75,21 @@ impl<'a> TransformerSource<'a> {
             file => Description::read(file).map_err(TextFault::setting_fault)?,
         };
         let compares = described.compares();
-        let Description { modules, kind, settings, tokenizer_limit, .. } = described;
+        let Description { modules, kind, settings, tokenizer_limit, template, .. } = described;
         let Kind::Transformer(family) = kind else {
             let error = Error::new(0, ErrorKind::UnsupportedArchitecture);
             return Err(fault(error, "model_type"));
         };
+        let unsupported = Error::without_offset(ErrorKind::UnsupportedSetting);
         if modules.give_scores {
-            let error = Error::without_offset(ErrorKind::UnsupportedSetting);
-            return Err(fault(error, "module_output_name"));
+            return Err(fault(unsupported, "module_output_name"));
+        }
+        if template.is_some() {
+            return Err(fault(unsupported, CHAT_TEMPLATE));
+        }
+        // The padding at a text's end would have to be cut off.
+        if family.classifier.is_some_and(|head| head.pooling == PoolingMode::Last) {
+            return Err(fault(unsupported, "architectures"));
         }
         let max_tokens = settings.token_limit(tokenizer_limit, family.config.positions);
         let prompts = FolderPrompts::read(&file, modules.pool_prompt());

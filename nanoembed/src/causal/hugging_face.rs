@@ -204,8 +204,13 @@ impl Read {
     }
 }
 
-/// True if a folder holds an encoder, for families that have encoders and decoders.
+/// True if a folder holds an encoder or a classifier, for families that have encoders and decoders.
 fn is_encoder(folder: &Path, config: &Value) -> bool {
+    let architectures = config.get("architectures").and_then(Value::as_array);
+    let mut names = architectures.into_iter().flatten().filter_map(Value::as_str);
+    if names.any(|name| name.ends_with("ForSequenceClassification")) {
+        return true;
+    }
     let sees_all = config.get("use_bidirectional_attention") == Some(&Value::Bool(true));
     sees_all || folder.join(MODULES).exists()
 }

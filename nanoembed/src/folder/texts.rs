@@ -272,6 +272,10 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
             format!("`{path}.{key}` is missing")
         }
         (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
+        // A template is no JSON.
+        (ErrorKind::UnsupportedSetting, None) if !key.is_empty() => {
+            format!("`{key}`: {}{because}", kind.message())
+        }
         (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
             return Error::in_file(name, *error);
         }

@@ -1,7 +1,9 @@
 //! The description of a model that embeds or compares texts.
 
 use super::adapter::ADAPTER;
+use super::chat_template::{CHAT_TEMPLATE, ChatTemplate};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
+use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
 use super::modules::ModuleList;
 use super::prompts::FolderPrompts;
@@ -9,7 +11,8 @@ use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
 use super::{CONFIG, Origin};
 use crate::error::{Error, ErrorKind};
-use crate::model::{DenseActivation, FamilyModel, read_config};
+use crate::leaf;
+use crate::model::{DenseActivation, FamilyModel, PoolingMode, read_config, read_scoring_config};
 use crate::text::json::{Fault, Value};
 
 /// The settings of a tokenizer, separate from its file.
@@ -29,6 +32,8 @@ pub struct Description<'a> {
     pub tokenizer_limit: Option<u64>,
     /// The activation of the scores, in a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
+    /// The prompt of a model that compares texts, if it has one.
+    pub template: Option<ChatTemplate<'a>>,
 }
 
 /// The kind of a model.
@@ -73,22 +78,38 @@ impl<'a> Description<'a> {
         {
             return Err(modules.pool_otherwise());
         }
-        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::from_object));
+        let has_token_score = modules.token_score.is_some();
+        let read = |settings: &_| EncoderSettings::from_object(settings, has_token_score);
+        if settings.is_none() && has_token_score {
+            return Err(at(encoder_settings::USUAL_FILE).missing());
+        }
+        let settings = settings.map(|(path, text)| path.object(text, read));
         let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
         let settings = settings.transpose()?.unwrap_or_default();
         let tokenizer_limit = limit.transpose()?.flatten();
         if adapter.is_some() && matches!(kind, Kind::Transformer(_)) {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
-        let mut described = Self { modules, kind, settings, tokenizer_limit, on_scores: None };
+        let (on_scores, template) = (None, None);
+        let mut described = Self { modules, kind, settings, tokenizer_limit, on_scores, template };
         described.take_scores(texts)?;
+        if leaf::Families::built_in().is_ok() {
+            described.template = described.read_template(texts)?;
+        }
         Ok(described)
     }
 
     /// Reads the activation of the scores of a cross-encoder with listed modules.
     fn take_scores(&mut self, texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
         let Kind::Transformer(family) = &mut self.kind else { return Ok(()) };
-        if self.modules.are_transformer_alone() {
+        if let Some((score, folder)) = self.modules.token_score {
+            let path = TextPath { folder, name: CONFIG };
+            let checked = check_tokens(score, family.config.vocabulary);
+            checked.map_err(|fault| path.fault(fault))?;
+            if let Some(head) = &mut family.classifier {
+                head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
+            }
+        } else if self.modules.are_transformer_alone() {
             let head = family.classifier.as_mut().filter(|_| self.settings.classifies);
             let Some(head) = head else { return Err(self.modules.do_not_pool()) };
             head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
@@ -96,6 +117,23 @@ impl<'a> Description<'a> {
             self.on_scores = FolderPrompts::read(texts, true)?.on_logits;
         }
         Ok(())
+    }
+
+    /// Reads the template of a model that compares texts by messages: of one whose files do not say
+    /// whether it does, if it pools the last token and the file is there.
+    fn read_template(&self, texts: &dyn Texts<'a>) -> ReadText<'a, Option<ChatTemplate<'a>>> {
+        let Kind::Transformer(family) = &self.kind else { return Ok(None) };
+        let pools_last = family.classifier.is_some_and(|head| head.pooling == PoolingMode::Last);
+        let takes_messages = self.settings.takes_messages;
+        if !self.compares() || !takes_messages.unwrap_or(pools_last) {
+            return Ok(None);
+        }
+        let path = TextPath { folder: self.modules.folder, name: CHAT_TEMPLATE };
+        match (path.text(texts)?, takes_messages) {
+            (Some(text), _) => ChatTemplate::at(path, text).map(Some),
+            (None, Some(_)) => Err(path.missing()),
+            (None, None) => Ok(None),
+        }
     }
 
     /// Returns true if the model compares two texts and embeds none.
@@ -140,7 +178,11 @@ fn described<'a>(
         if modules.origin != Origin::List {
             refuse_masked(config)?;
         }
-        read_config(config).map(Kind::Transformer)
+        let model = match modules.token_score {
+            Some((score, _)) => read_scoring_config(config, score),
+            None => read_config(config),
+        };
+        model.map(Kind::Transformer)
     };
     let config = config.ok_or(path.missing())?;
     read(config).map_err(|fault| path.fault(fault))

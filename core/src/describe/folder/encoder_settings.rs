@@ -6,7 +6,7 @@ use crate::text::json::{Fault, LexemeKind, Object, Read, Value, is};
 
 /// The names of the settings file in different versions.
 pub(super) const FILES: [&str; 7] = [
-    "sentence_bert_config.json",
+    USUAL_FILE,
     "sentence_roberta_config.json",
     "sentence_distilbert_config.json",
     "sentence_camembert_config.json",
@@ -14,6 +14,9 @@ pub(super) const FILES: [&str; 7] = [
     "sentence_xlm-roberta_config.json",
     "sentence_xlnet_config.json",
 ];
+
+/// The name that most models have.
+pub(super) const USUAL_FILE: &str = "sentence_bert_config.json";
 
 /// Irrelevant members of these files: naming and loading of the module.
 const IRRELEVANT: &[&str] = &["architecture", "backend", "unpad_inputs"];
@@ -34,6 +37,11 @@ const LOADING: &[&str] = &[
 /// The member with the task of the transformer.
 const TASK: &str = "transformer_task";
 
+/// The member with the kinds of input.
+const MODALITIES: &str = "modality_config";
+/// The kind of input that a chat template makes a text of.
+const MESSAGES: &str = "message";
+
 /// Irrelevant options of batching texts.
 const BATCHING: &[&str] = &["padding", "return_tensors", "pad_to_multiple_of"];
 
@@ -47,6 +55,9 @@ pub struct EncoderSettings {
     pub lower_case: bool,
     /// True if the module outputs the scores of the transformer's own head.
     pub classifies: bool,
+    /// True if the module takes messages, which a chat template makes a text of; `None` if it takes
+    /// what the model's files are made for.
+    pub takes_messages: Option<bool>,
 }
 
 impl EncoderSettings {
@@ -59,19 +70,27 @@ impl EncoderSettings {
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    pub(super) fn from_object<'t>(settings: &Object<'t>) -> Read<'t, Self> {
+    /// Reads the settings of a module that is followed by LogitScore if `has_token_score`.
+    pub(super) fn from_object<'t>(settings: &Object<'t>, has_token_score: bool) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
         let task = settings.get(TASK);
-        let classifies = task.is_some_and(|task| task.is_text("sequence-classification"));
-        if !classifies {
+        let is = |name| task.is_some_and(|task| task.is_text(name));
+        let classifies = is("sequence-classification");
+        let continues = is("text-generation");
+        if has_token_score && !continues {
+            let only = "LogitScore scores the output of \"text-generation\" alone";
+            return Err(settings.unsupported(TASK, only));
+        }
+        if !classifies && !has_token_score {
             settings.neutral(TASK, "only \"feature-extraction\" is done", |task| {
                 task.is_text("feature-extraction")
             })?;
         }
-        let (states, output) = match classifies {
-            true => ("logits", "scores"),
-            false => ("last_hidden_state", "token_embeddings"),
+        let (states, output) = match (classifies, has_token_score) {
+            (true, _) => ("logits", "scores"),
+            (_, true) => ("logits", "causal_logits"),
+            _ => ("last_hidden_state", "token_embeddings"),
         };
         for name in ["tokenizer_args", "config_args", "processor_kwargs", "config_kwargs"] {
             settings.neutral(name, "nothing in it is honoured", |value| {
@@ -88,13 +107,17 @@ impl EncoderSettings {
         for (name, usual) in [("method_output_name", states), ("module_output_name", output)] {
             settings.neutral(name, "only the usual output is taken", |it| it.is_text(usual))?;
         }
-        settings.neutral(
-            "modality_config",
-            "only the usual output of texts is taken",
-            |value| value.member("text").is_none_or(|text| is_usual(text, states)),
-        )?;
+        let compares = classifies || has_token_score;
+        settings.neutral(MODALITIES, "only the usual output of texts is taken", |value| {
+            let has_usual = |name, formats| {
+                value.member(name).is_none_or(|texts| is_usual(texts, states, formats))
+            };
+            has_usual("text", &[]) && (!compares || has_usual(MESSAGES, &["flat"]))
+        })?;
+        let modalities = settings.get(MODALITIES).filter(|_| compares);
+        let takes_messages = modalities.map(|value| value.member(MESSAGES).is_some());
         settings.finish(IRRELEVANT)?;
-        Ok(Self { max_tokens, lower_case, classifies })
+        Ok(Self { max_tokens, lower_case, classifies, takes_messages })
     }
 }
 
@@ -104,11 +127,13 @@ fn has_only(value: Value<'_>, names: &[&str]) -> bool {
         && value.members().all(|(name, _)| names.iter().any(|known| is(name, known)))
 }
 
-/// Returns true if texts are run in the usual way: the output called `states` is used.
-fn is_usual(texts: Value<'_>, states: &str) -> bool {
+/// Returns true if texts, or messages of one of these `formats`, are run in the usual way: the
+/// output called `states` is used.
+fn is_usual(texts: Value<'_>, states: &str, formats: &[&str]) -> bool {
     texts.members().all(|(name, value)| {
         is(name, "method") && value.is_text("forward")
             || is(name, "method_output_name") && value.is_text(states)
+            || is(name, "format") && formats.iter().any(|format| value.is_text(format))
     })
 }
 

@@ -9,6 +9,7 @@
 //! | `router_config.json` | the lists of modules among which a Router chooses | `router` |
 //! | `wordembedding_config.json`, `whitespacetokenizer_config.json` | the words of a table, and how they are looked up | `words` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
+//! | `chat_template.jinja` | the prompt of a reranker that is a causal model | `chat_template` |
 //! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | a LoRA adapter, for hosts that merge it; elsewhere it is rejected | `adapter` |
 //!
@@ -16,10 +17,12 @@
 //! page that fetches them.
 
 mod adapter;
+mod chat_template;
 mod dense;
 mod description;
 mod encoder_settings;
 mod labels;
+mod logit_score;
 mod masked_models;
 mod module;
 mod modules;
@@ -33,6 +36,7 @@ mod words;
 mod write;
 
 pub use adapter::{ADAPTER, AdapterSettings};
+pub use chat_template::{CHAT_TEMPLATE, ChatTemplate, PutPart, TemplatePart};
 pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;

@@ -20,6 +20,8 @@ pub(super) enum ModuleKind {
     Dense,
     /// A linear layer that computes class scores.
     Scores,
+    /// The logits of one or two tokens, as a score.
+    LogitScore,
     LayerNorm,
     Normalize,
     Dropout,
@@ -32,6 +34,7 @@ impl ModuleKind {
             (self, last),
             (Self::Transformer | Self::Table | Self::Words, None)
                 | (Self::Pooling, Some(Self::Transformer | Self::Words))
+                | (Self::LogitScore, Some(Self::Transformer))
                 | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
                     Self::Dense | Self::LayerNorm | Self::Normalize,
@@ -78,6 +81,7 @@ impl<'t> Module<'t> {
             "Dense" => Some(ModuleKind::Dense),
             "LayerNorm" => Some(ModuleKind::LayerNorm),
             "Normalize" => Some(ModuleKind::Normalize),
+            "LogitScore" => Some(ModuleKind::LogitScore),
             "Dropout" => Some(ModuleKind::Dropout),
             _ => None,
         };

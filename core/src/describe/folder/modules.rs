@@ -2,6 +2,7 @@
 //! may be only the pooling's settings.
 
 use super::dense::layer_norm;
+use super::logit_score::logit_score;
 use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
 use super::pooling::PoolingSettings;
@@ -10,7 +11,7 @@ use super::words::word_limit;
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
-use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
+use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule, TokenScore};
 use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
 use crate::text::path::stays_within;
 
@@ -40,6 +41,8 @@ pub struct ModuleList<'a> {
     pub normalize: bool,
     /// True if the result is class scores.
     pub give_scores: bool,
+    /// The tokens whose logits are the score of a causal model, and the module's folder.
+    pub token_score: Option<(TokenScore, &'a str)>,
     /// Offset of the list.
     pub(in crate::describe) list: u64,
 }
@@ -141,6 +144,7 @@ impl<'a> ModuleList<'a> {
         head: heapless::Vec::new(),
         normalize: false,
         give_scores: false,
+        token_score: None,
         list: 0,
     };
 
@@ -204,7 +208,9 @@ impl<'a> ModuleList<'a> {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
-            K::Pooling | K::Dense | K::LayerNorm if leaf::Families::built_in().is_err() => {
+            K::Pooling | K::Dense | K::LayerNorm | K::LogitScore
+                if leaf::Families::built_in().is_err() =>
+            {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
             }
             K::Transformer => self.folder = folder,
@@ -236,6 +242,10 @@ impl<'a> ModuleList<'a> {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let elements = path.object(text, layer_norm)?;
                 let _ = self.head.push(HeadModule::LayerNorm(LayerNormModule { folder, elements }));
+            }
+            K::LogitScore => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                self.token_score = Some((path.object(text, logit_score)?, folder));
             }
             K::Normalize => {
                 if let Some(text) = path.text(texts)? {

@@ -70,6 +70,7 @@ pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'static>, Gguf
     let max_tokens = recipe::max_tokens(keys, family.config.positions)?;
     check_tensors(&keys.file, &family)?;
     Ok(Description {
+        template: None,
         // Models that compare texts have only their head.
         modules: if family.classifier.is_some() { ModuleList::NONE } else { modules },
         kind: Kind::Transformer(family),

@@ -7,7 +7,7 @@ use crate::model::run::Run;
 use crate::model::weights::{Matrix, Name, Weights, check_presence_at};
 use crate::tensor::{Dtype, TensorHeader};
 
-const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
+pub(super) const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const TOO_LARGE: Error = Error::without_offset(ErrorKind::SizeOverflow);
 
@@ -50,8 +50,16 @@ impl HeadTensor {
     }
 
     /// Rejects a tensor of another shape.
-    fn check(&self, shape: (usize, usize)) -> Result<()> {
+    pub(super) fn check(&self, shape: (usize, usize)) -> Result<()> {
         match (self.rows, self.cols) == shape {
+            true => Ok(()),
+            false => Err(Error::new(self.offset, ErrorKind::WrongShape)),
+        }
+    }
+
+    /// Rejects a tensor without this row.
+    pub(super) fn check_row(&self, row: u32) -> Result<()> {
+        match usize::try_from(row).is_ok_and(|row| row < self.rows) {
             true => Ok(()),
             false => Err(Error::new(self.offset, ErrorKind::WrongShape)),
         }
@@ -66,17 +74,32 @@ impl HeadTensor {
         usize::try_from(bytes).map_err(|_| Error::new(self.offset, ErrorKind::SizeOverflow))
     }
 
+    /// Adds the memory that the difference of two rows takes.
+    pub(super) fn add_difference(&self, room: &mut Room) -> Result<()> {
+        // Two rows, and a bias between them.
+        let floats = self.cols.checked_mul(2).and_then(|it| it.checked_add(1));
+        let sum = floats.and_then(|floats| floats.checked_add(room.floats));
+        room.floats = sum.ok_or(TOO_LARGE)?;
+        room.tile = room.tile.max(self.bytes()?.checked_div(self.rows).unwrap_or(0));
+        Ok(())
+    }
+
+    /// Reads as many values as there are, from the row `first` on.
     fn read<W: Weights + ?Sized>(
         &self,
         run: &Run<'_, W>,
+        first: usize,
         values: &mut [f32],
         tile: &mut [u8],
     ) -> Result<()> {
         let header = match &self.stored {
-            Stored::Matrix(matrix) => return run.read_converted(matrix, 0, values, tile),
+            Stored::Matrix(matrix) => return run.read_converted(matrix, first, values, tile),
             Stored::Doubles(header) => header,
         };
-        let bytes = run.weights.bytes(header.offset, self.bytes()?, tile)?;
+        let before = first.checked_mul(self.cols).and_then(|it| it.checked_mul(8));
+        let offset = before.and_then(|before| header.offset.checked_add(before as u64));
+        let length = values.len().checked_mul(8).ok_or(TOO_LARGE)?;
+        let bytes = run.weights.bytes(offset.ok_or(TOO_LARGE)?, length, tile)?;
         let (doubles, rest) = bytes.as_chunks();
         if !rest.is_empty() || doubles.len() != values.len() {
             return Err(Error::new(header.offset, ErrorKind::SizeMismatch));
@@ -179,6 +202,32 @@ impl<'m> Filling<'m> {
         Ok(DensePlace { start, inputs, outputs, activation })
     }
 
+    /// Reads a linear layer with one row: the row `yes` of `rows`, less the row `no`.
+    pub(super) fn difference<W: Weights + ?Sized>(
+        &mut self,
+        run: &Run<'_, W>,
+        rows: &HeadTensor,
+        yes: u32,
+        no: Option<u32>,
+    ) -> Result<DensePlace> {
+        let inputs = rows.cols;
+        let start = self.used;
+        let end = inputs.checked_mul(2).and_then(|both| both.checked_add(1));
+        let end = end.and_then(|taken| taken.checked_add(start)).ok_or(TOO_LARGE)?;
+        let floats = self.floats.get_mut(start..end).ok_or(TOO_SMALL)?;
+        self.used = end;
+        floats.fill(0.0);
+        let (sum, rest) = floats.split_at_mut_checked(inputs).ok_or(TOO_SMALL)?;
+        let less = rest.get_mut(1..).ok_or(TOO_SMALL)?;
+        let row = |id: u32| usize::try_from(id).map_err(|_| TOO_LARGE);
+        rows.read(run, row(yes)?, sum, self.tile)?;
+        if let Some(no) = no {
+            rows.read(run, row(no)?, less, self.tile)?;
+        }
+        sum.iter_mut().zip(less).for_each(|(sum, less)| *sum -= *less);
+        Ok(DensePlace { start, inputs, outputs: 1, activation: DenseActivation::Identity })
+    }
+
     /// Reads a norm.
     pub(super) fn norm<W: Weights + ?Sized>(
         &mut self,
@@ -215,7 +264,7 @@ impl<'m> Filling<'m> {
         let values = self.floats.get_mut(self.used..end).ok_or(TOO_SMALL)?;
         self.used = end;
         match tensor {
-            Some(tensor) => tensor.read(run, values, self.tile),
+            Some(tensor) => tensor.read(run, 0, values, self.tile),
             None => {
                 values.fill(0.0);
                 Ok(())

@@ -261,7 +261,8 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
         let FamilyModel { config, names, .. } = *self.family;
         let classifier = self.family.classifier.as_ref().ok_or(OTHER_MODEL)?;
         let among = Prefixed::new(named, names)?;
-        ClassifierTensors::find(classifier, config.hidden, &among, named)
+        let embeddings = names.name_of(Tensor::Embeddings);
+        ClassifierTensors::find(classifier, &config, embeddings, &among, named)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Classification of a text or of a pair of texts, such as the relevance of a passage to a
 //! question.
 //!
-//! All heads have the same form: one pooled vector, a layer with an activation, optionally a norm,
+//! All heads have the same form: one pooled vector, optionally a layer with an activation and a norm,
 //! and a layer that computes logits.
 
 use super::dense::{Dense, DensePlace, part};
@@ -16,8 +16,8 @@ use crate::kernel::finite::check_finite;
 pub struct Classifier<'a> {
     /// The pooling of the tokens' vectors.
     pub pooling: PoolingMode,
-    /// The first layer, as wide as the model.
-    pub hidden: Dense<'a>,
+    /// The first layer, as wide as the model, if there is one.
+    pub hidden: Option<Dense<'a>>,
     /// The norm after it.
     pub norm: Option<HeadNorm<'a>>,
     /// The layer that computes logits.
@@ -68,7 +68,7 @@ pub struct ClassifierPlaces {
     /// See [`Classifier::pooling`].
     pub pooling: PoolingMode,
     /// See [`Classifier::hidden`].
-    pub hidden: DensePlace,
+    pub hidden: Option<DensePlace>,
     /// See [`Classifier::norm`].
     pub norm: Option<NormPlace>,
     /// See [`Classifier::output`].
@@ -85,7 +85,7 @@ impl ClassifierPlaces {
         let Self { pooling, hidden, norm, output } = self;
         Ok(Classifier {
             pooling: *pooling,
-            hidden: hidden.over(floats)?,
+            hidden: hidden.map(|hidden| hidden.over(floats)).transpose()?,
             norm: norm.map(|norm| norm.over(floats)).transpose()?,
             output: output.over(floats)?,
         })
@@ -107,12 +107,18 @@ impl Classifier<'_> {
         scratch: &mut [f32],
         out: &mut [f32],
     ) -> Result<()> {
-        let width = self.hidden.bias.len();
+        let width = self.output.inputs();
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
         let (pooled, rest) = scratch.split_at_mut_checked(width).ok_or(too_small)?;
-        let hidden = rest.get_mut(..width).ok_or(too_small)?;
+        let rest = rest.get_mut(..width).ok_or(too_small)?;
         self.pooling.pool(states, 0, pooled);
-        self.hidden.apply(kernels, pooled, hidden)?;
+        let hidden = match &self.hidden {
+            Some(layer) => {
+                layer.apply(kernels, pooled, rest)?;
+                rest
+            }
+            None => pooled,
+        };
         if let Some(HeadNorm { weight, bias, epsilon }) = self.norm {
             (kernels.add_layer_norm)(hidden, &[], weight, bias, epsilon);
         }
@@ -136,6 +142,7 @@ mod tests {
         let output =
             Dense { weight: &[1.0, -1.0], bias: &[0.5], activation: DenseActivation::Identity };
         let norm = HeadNorm { weight: &[1.0; 2], bias: &[0.0, 3.0], epsilon: 0.0 };
+        let hidden = Some(hidden);
         let plain = Classifier { pooling: PoolingMode::First, hidden, norm: None, output };
         let normed = Classifier { pooling: PoolingMode::Mean, norm: Some(norm), ..plain };
         let states = [2.0, 1.0, 4.0, 3.0];
@@ -144,6 +151,8 @@ mod tests {
             head.logits(&Kernels::portable(), &states, &mut [0.0; 4], &mut out).unwrap();
             out[0]
         };
+        let alone = Classifier { pooling: PoolingMode::Last, hidden: None, ..plain };
+        assert!((logit(&alone) - 1.5).abs() < 1e-6);
         // For the first token (2, 3): 2 − 3 + ½. For the mean (3, 5), normed (−1, 1 + 3).
         assert!((logit(&plain) - -0.5).abs() < 1e-6);
         assert!((logit(&normed) - -4.5).abs() < 1e-5);

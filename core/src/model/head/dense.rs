@@ -113,6 +113,11 @@ pub(super) fn part(floats: &[f32], range: Range<usize>) -> Result<&[f32]> {
 }
 
 impl Dense<'_> {
+    /// Elements of the input.
+    pub(super) fn inputs(&self) -> usize {
+        self.weight.len().checked_div(self.bias.len()).unwrap_or(0)
+    }
+
     /// `activation(weight · x + bias)`, into as many elements of `out` as there are of the bias.
     ///
     /// # Errors

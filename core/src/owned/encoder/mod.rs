@@ -3,13 +3,14 @@
 //! | file | role |
 //! |---|---|
 //! | `open` | models out of files, folders and descriptions |
-//! | `tokens` | texts to tokens |
+//! | `tokens`, `pairs` | texts, and pairs of texts, to tokens |
 //! | `run` | tokens to vectors and logits |
 //! | `classes` | the classes of a cross-encoder |
 //! | `requantize`, `requantized` | linear layers requantised to bytes on load |
 
 mod classes;
 mod open;
+mod pairs;
 mod requantize;
 mod requantized;
 mod run;
@@ -17,6 +18,7 @@ mod tokens;
 
 pub use self::classes::Classes;
 
+use self::pairs::Pairs;
 use self::requantized::Requantizing;
 use super::folder::Prompts;
 use super::token_encoder::TokenEncoder;
@@ -64,6 +66,7 @@ pub struct Encoder<W> {
     requantizing: Requantizing,
     prompts: Prompts,
     compares: bool,
+    pairs: Pairs,
     classes: Option<Classes>,
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::Classes;
 use super::Encoder;
+use super::pairs::Pairs;
 use super::requantized::Requantizing;
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
@@ -136,6 +137,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
             Err(_) => Prompts::default(),
         },
         compares: false,
+        pairs: Pairs::default(),
         classes: None,
     })
 }
@@ -150,6 +152,7 @@ impl<W> Encoder<W> {
             requantizing: self.requantizing,
             prompts: self.prompts,
             compares: self.compares,
+            pairs: self.pairs,
             classes: self.classes,
         }
     }
@@ -207,6 +210,7 @@ impl<W: Weights + Sync> Encoder<W> {
             requantizing: Requantizing::default(),
             prompts: Prompts::default(),
             compares: described.compares(),
+            pairs: Pairs::new(described)?,
             classes,
         };
         Ok((model, found))

@@ -85,7 +85,9 @@ impl<W: Weights + Sync> Encoder<W> {
         self.tokenizer.encode_start(text, limit, session)
     }
 
-    /// Two texts, of which the longer one is cut first: see [`Tokenizer::encode_pair`].
+    /// The first `limit` tokens of two texts: of the prompt that the model's template makes of
+    /// them, or else of both, of which the longer one is cut first. A prompt that is cut has the
+    /// template's end nevertheless. The instruction is the model's default prompt if it has one.
     ///
     /// # Errors
     ///
@@ -99,7 +101,34 @@ impl<W: Weights + Sync> Encoder<W> {
         limit: usize,
         session: &mut TextSession,
     ) -> Result<TokenizedPair> {
-        self.tokenizer.encode_pair(first, second, limit, session)
+        let usual = self.prompts.choose(&Prefix::Usual).unwrap_or_default();
+        self.pairs.encode(&self.tokenizer, (first, second), usual, limit, session)
+    }
+
+    /// As [`encode_pair`](Self::encode_pair) with this instruction instead; an empty one stands for
+    /// that of the template.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_pair`](Self::encode_pair); [`ErrorKind::UnsupportedSetting`] if there is no
+    /// place for an instruction.
+    pub fn encode_instructed(
+        &self,
+        instruction: &str,
+        pair: (&str, &str),
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<TokenizedPair> {
+        if !instruction.is_empty() && !self.takes_instruction() {
+            return Err(UNSUPPORTED);
+        }
+        self.pairs.encode(&self.tokenizer, pair, instruction, limit, session)
+    }
+
+    /// Returns true if the prompt of a model that compares texts has a place for an instruction.
+    #[must_use]
+    pub fn takes_instruction(&self) -> bool {
+        self.pairs.take_instruction()
     }
 
     /// A token as the vocabulary spells it.

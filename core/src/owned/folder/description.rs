@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use super::text_loader::{no_memory, read, read_within};
 use super::{
-    CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
+    CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, PairTemplate, Prompts,
+    TableSettings, Texts,
 };
 use crate::describe::folder as describe;
 use crate::describe::folder::{Description, Kind};
@@ -32,6 +33,8 @@ pub struct FolderModel {
     pub compares: bool,
     /// The activation on the scores of a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
+    /// The prompt of a model that compares texts, if it has one.
+    pub template: Option<PairTemplate>,
 }
 
 /// The kind of a model.
@@ -58,7 +61,9 @@ impl FolderModel {
 
     pub(in crate::owned) fn from_description(description: Description<'_>) -> Result<Self> {
         let compares = description.compares();
-        let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
+        let Description { modules, kind, settings, tokenizer_limit, on_scores, template } =
+            description;
+        let template = template.as_ref().map(PairTemplate::from_described).transpose()?;
         let modules = Modules::from_described(&modules)?;
         let (modules, described) = match kind {
             Kind::Transformer(family) => (modules, Described::Transformer(Boxed::new(family)?)),
@@ -67,7 +72,7 @@ impl FolderModel {
                 (listed, Described::Table(table))
             }
         };
-        Ok(Self { modules, described, settings, tokenizer_limit, compares, on_scores })
+        Ok(Self { modules, described, settings, tokenizer_limit, compares, on_scores, template })
     }
 
     /// The folder of the model itself: empty, or ending with `/`.
@@ -98,6 +103,28 @@ impl FolderModel {
             Described::Transformer(model) => self.compares() && model.config.embedding.token_types,
             Described::Table(_) => false,
         }
+    }
+
+    /// The padding token, if it is cut off at the end of a text.
+    #[must_use]
+    pub fn padding(&self) -> Option<u32> {
+        match &self.described {
+            Described::Transformer(model) => model.classifier.and_then(|head| head.padding),
+            Described::Table(_) => None,
+        }
+    }
+
+    /// Returns true if files of the model name tokens that are not the tokenizer's own: those of a
+    /// chat template, and those that are scored.
+    #[must_use]
+    pub fn names_tokens(&self) -> bool {
+        let scores_tokens = match &self.described {
+            Described::Transformer(model) => {
+                model.classifier.is_some_and(|head| head.token_score.is_some())
+            }
+            Described::Table(_) => false,
+        };
+        scores_tokens || self.template.is_some()
     }
 
     /// Returns true if the tokens of a prompt count in pooling.

@@ -8,6 +8,7 @@
 //! | `router_config.json` | the route that texts take |
 //! | `config_sentence_transformers.json` | prompts |
 //! | `adapter_config.json` | a LoRA adapter: [`Adapter`] is for callers that merge it; a model with one is refused |
+//! | `chat_template.jinja` | the prompt of a reranker that is a causal model |
 //! | `tokenizer.json`, or BERT's `vocab.txt`, and what `tokenizer_config.json` says beside it | the tokenizer |
 //! | `model.safetensors.index.json` | which files hold the weights |
 //!
@@ -17,6 +18,7 @@ mod adapter;
 mod allowed;
 mod description;
 mod modules;
+mod pair_template;
 mod prompts;
 mod prompts_json;
 mod route;
@@ -37,6 +39,8 @@ pub use adapter::Adapter;
 pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
+pub(super) use pair_template::Filled;
+pub use pair_template::PairTemplate;
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
 pub use route::{ROUTER_CONFIG, Route, STRUCTURE, Task};
 pub use tokenizer::TokenizerConfig;

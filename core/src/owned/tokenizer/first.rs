@@ -92,6 +92,24 @@ impl<K: Kinds> Tokenizer<'_, K> {
         }
     }
 
+    /// The tokens of `text` without those around it. Added tokens that the text spells become
+    /// tokens.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_pair`](Self::encode_pair).
+    pub fn encode_alone(&self, text: &str, session: &mut TextSession) -> Result<Vec<u32>> {
+        match &self.spelling {
+            Spelling::Pipeline(pipeline) => {
+                let mut ids = Vec::new();
+                let special = SpecialTokens::AsTokens;
+                pipeline.0.encode_alone(text, special, session.pipeline()?, &mut ids)?;
+                Ok(ids)
+            }
+            _ => Err(Error::without_offset(ErrorKind::OtherModel)),
+        }
+    }
+
     /// The number of tokens of `prompt` and of what comes before it, without those that follow a
     /// text.
     ///

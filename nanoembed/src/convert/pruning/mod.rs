@@ -127,6 +127,10 @@ impl Pruning {
                 "a model with a Router has a vocabulary for each route, and one alone is not cut";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
         }
+        if folder.model().names_tokens() {
+            let message = "a reranker with a chat template or LogitScore names tokens that its vocabulary is not to lose";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
+        }
         if safetensors_in(folder.own_folder())?.is_none() {
             let message = "a vocabulary is cut in folders whose weights are safetensors";
             return Err(Error::input(ErrorKind::UnknownFormat, message).at(folder.name()));

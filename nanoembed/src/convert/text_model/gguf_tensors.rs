@@ -67,14 +67,14 @@ impl GgufTensors {
         if name.contains('/') {
             return limit::copied(name).map(Some);
         }
-        let layers = |head: &ClassifierModel| [head.hidden, head.output];
+        let layers = |head: &ClassifierModel| [head.hidden, Some(head.output)];
         let heads = self.from.classifier.as_ref().zip(self.to.classifier.as_ref());
         let Some(((from, to), (layer, kind))) = heads.zip(name.rsplit_once('.')) else {
             return Ok(None);
         };
         let mut pairs = layers(from).into_iter().zip(layers(to));
-        let pair = pairs.find(|(from, _)| *from == layer);
-        pair.map(|(_, to)| limit::joined(&[to, ".", kind])).transpose()
+        let pair = pairs.find(|(from, _)| *from == Some(layer));
+        pair.and_then(|(_, to)| to).map(|to| limit::joined(&[to, ".", kind])).transpose()
     }
 
     /// The family's name of a tensor, if it has one.

@@ -1,5 +1,6 @@
 //! Texts beside the weights in a file: see [`TOKENIZER`].
 
+use nanoembed_core::describe::folder::CHAT_TEMPLATE;
 use nanoembed_core::format::embd;
 use nanoembed_core::model::embd_names_decoder;
 use nanoembed_core::owned::{
@@ -228,12 +229,16 @@ fn spelled<const N: usize>(
 }
 
 /// The part of the text at `path` that goes into a file: of the tokenizer's settings, which have
-/// been read already, the number of tokens that are used; of others all but the white space.
+/// been read already, the number of tokens that are used; of templates all; of others all but the
+/// white space.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::NoMemory`].
 pub(super) fn reduced(path: &str, text: &str) -> Result<Option<String>, CoreError> {
+    if path.ends_with(CHAT_TEMPLATE) {
+        return limit::copied(text).map(Some);
+    }
     if !path.ends_with("tokenizer_config.json") {
         return without_spaces(text).map(Some);
     }
@@ -269,6 +274,7 @@ mod tests {
         let without = r#"{"a b":[1,2],"c":"x \" y","d":"\\"}"#;
         assert_eq!(without_spaces(text).unwrap(), without);
         let reduced = |path, text| reduced(path, text).unwrap();
+        assert_eq!(reduced("chat_template.jinja", " {{ a }}\n").as_deref(), Some(" {{ a }}\n"));
         assert_eq!(reduced("tokenizer_config.json", r#"{"a": 1}"#), None);
         let limit = reduced("x/tokenizer_config.json", r#"{"model_max_length": 64, "b": 2}"#);
         assert_eq!(limit.as_deref(), Some(r#"{"model_max_length":64}"#));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::describe::folder::CHAT_TEMPLATE;
 use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
 use nanoembed_core::{ErrorKind, limit};
@@ -16,7 +17,7 @@ use crate::stored::folder_weights::{PICKLE, RESIDUAL, model_folder};
 use crate::stored::{Contents, FileSet};
 
 /// Settings, tokenizer, pooling and prompts, as Hugging Face's folders and mistral.rs have them.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     "config.json",
     "tokenizer.json",
     "tokenizer.model",
@@ -29,6 +30,7 @@ const SETTINGS: [&str; 16] = [
     "vocab.txt",
     "vocab.json",
     "merges.txt",
+    CHAT_TEMPLATE,
     MODULES,
     "sentence_bert_config.json",
     "config_sentence_transformers.json",

@@ -44,7 +44,7 @@ fn modules_are_refused_where_they_differ() {
         ("odd", "@1", UnsupportedSetting, "odd"),
     ];
     let encoder = [("max_seq_length", "0"), ("config_args", "{}")];
-    check(&encoder, &rows, |config| EncoderSettings::from_object(config).map(drop));
+    check(&encoder, &rows, |config| EncoderSettings::from_object(config, false).map(drop));
     let rows = [
         ("type", "", MissingMetadata, "type"),
         ("type", "@\"sentence_transformers.models.WordWeights\"", UnsupportedSetting, "type"),
@@ -87,7 +87,7 @@ fn modules_say_what_they_do_and_where_they_lie() {
 
 #[test]
 fn texts_are_as_long_as_the_first_setting_says() {
-    let settings = |text| read(text, EncoderSettings::from_object);
+    let settings = |text| read(text, |settings| EncoderSettings::from_object(settings, false));
     let module = settings(r#"{"max_seq_length": 128}"#);
     assert_eq!(module.token_limit(Some(64), 512), 128);
     assert_eq!(module.token_limit(Some(64), 100), 100);

@@ -70,6 +70,6 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         config,
         names: &NAMES,
         biases: FamilyBiases::ALL,
-        classifier: Some(ClassifierModel { hidden: "pooler", ..ClassifierModel::BERT }),
+        classifier: Some(ClassifierModel { hidden: Some("pooler"), ..ClassifierModel::BERT }),
     })
 }

@@ -46,7 +46,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         ..sized
     };
     let classifier = ClassifierModel {
-        hidden: "pre_classifier",
+        hidden: Some("pre_classifier"),
         activation: DenseActivation::Relu,
         ..ClassifierModel::BERT
     };

@@ -22,7 +22,7 @@ mod roberta;
 mod t5;
 mod written;
 
-pub use model::{ClassifierModel, FamilyBiases, FamilyModel, on_logits_of};
+pub use model::{ClassifierModel, FamilyBiases, FamilyModel, TokenScore, on_logits_of};
 pub use prefix::Prefixed;
 pub use written::ConfigJson;
 
@@ -30,8 +30,10 @@ use model::USUAL_LABELS;
 
 use crate::error::{Error, ErrorKind};
 use crate::limit::Limit;
+use crate::model::config::Mask;
 use crate::model::family::settings::{Settings, irrelevant};
 use crate::model::head::dense::DenseActivation;
+use crate::model::head::pooling::PoolingMode;
 use crate::text::json::{Fault, Object, Read, Value};
 
 /// Reads the settings of a family.
@@ -75,6 +77,20 @@ const WITH_DECODER: &str = "t5";
 /// [`ErrorKind::UnsupportedSetting`] at the member that is missing, invalid, too large, or
 /// unsupported.
 pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
+    read(config, None)
+}
+
+/// Reads the causal model described by a `config.json`, whose head makes the logits of `score`
+/// alone.
+///
+/// # Errors
+///
+/// As [`read_config`].
+pub fn read_scoring_config<'t>(config: Value<'t>, score: TokenScore) -> Read<'t, FamilyModel> {
+    read(config, Some(score))
+}
+
+fn read<'t>(config: Value<'t>, score: Option<TokenScore>) -> Read<'t, FamilyModel> {
     let object = Object::new(config)?;
     let settings = Settings { object: &object };
     let kind = object.needed("model_type", object.get("model_type"))?;
@@ -95,7 +111,10 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     // Used by heads for masked words and for generation.
     settings.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
     let found = FamilyModel { family: name, ..read(&settings)? };
-    let classifier = classifier(&settings, &found)?;
+    let classifier = match score {
+        Some(score) => Some(scoring(&settings, &found, score)?),
+        None => classifier(&settings, &found)?,
+    };
     settings.known(&[ON_LOGITS]);
     object.finish(irrelevant::CONFIG)?;
     Ok(FamilyModel { classifier, ..found })
@@ -113,8 +132,45 @@ fn classifier<'t>(
         let only = "classifiers of this family are not known here";
         return Err(settings.object.unsupported("architectures", only));
     };
+    check_mask(settings, found, &classifier)?;
     let (labels, on_logits) = (labels(settings)?, on_logits(settings)?);
-    Ok(Some(ClassifierModel { labels, on_logits, ..classifier }))
+    Ok(Some(ClassifierModel { labels, on_logits, is_tied: false, ..classifier }))
+}
+
+/// The head of a causal model that makes the logits of `score` alone.
+fn scoring<'t>(
+    settings: &Settings<'_, 't>,
+    found: &FamilyModel,
+    score: TokenScore,
+) -> Read<'t, ClassifierModel> {
+    let unsupported = |only| settings.object.unsupported("architectures", only);
+    let head = found.classifier.filter(|head| head.pooling == PoolingMode::Last);
+    let head =
+        head.ok_or_else(|| unsupported("causal models of this family score nothing here"))?;
+    if !settings.continues()? {
+        return Err(unsupported("LogitScore scores the tokens of a causal model"));
+    }
+    check_mask(settings, found, &head)?;
+    Ok(ClassifierModel {
+        output: "lm_head",
+        token_score: Some(score),
+        padding: None,
+        labels: 1,
+        on_logits: on_logits(settings)?,
+        ..head
+    })
+}
+
+/// Rejects a model whose last token is pooled and that sees tokens after it: padding is cut off.
+fn check_mask<'t>(
+    settings: &Settings<'_, 't>,
+    found: &FamilyModel,
+    head: &ClassifierModel,
+) -> Read<'t, ()> {
+    if head.pooling == PoolingMode::Last && found.config.attention.mask == Mask::Full {
+        return Err(settings.object.unsupported("is_causal", "only true is honoured with a head"));
+    }
+    Ok(())
 }
 
 /// The number of classes. If the two members contradict each other, versions of transformers differ

@@ -146,9 +146,10 @@ pub(super) const USUAL_LABELS: usize = 2;
 pub struct ClassifierModel {
     /// The pooling of the tokens' vectors.
     pub pooling: PoolingMode,
-    /// The first layer, without `.weight` or `.bias`.
-    pub hidden: &'static str,
-    /// True if it has a bias; the layer that computes logits always has one.
+    /// The first layer, without `.weight` or `.bias`; `None` if the pooled vector goes straight to
+    /// the layer that computes logits.
+    pub hidden: Option<&'static str>,
+    /// True if it has a bias.
     pub hidden_bias: bool,
     /// The activation of its output.
     pub activation: DenseActivation,
@@ -158,11 +159,28 @@ pub struct ClassifierModel {
     pub norm_bias: bool,
     /// The layer that computes logits.
     pub output: &'static str,
+    /// True if that layer has a bias.
+    pub output_bias: bool,
+    /// The rows of that layer that make the only logit, if it has one for each token.
+    pub token_score: Option<TokenScore>,
+    /// True if that layer may be the table of embeddings, where it is not stored.
+    pub is_tied: bool,
+    /// The padding token, if the last token is pooled that is another one.
+    pub padding: Option<u32>,
     /// The number of classes in the settings.
     pub labels: usize,
     /// The activation that a cross-encoder applies to a logit, if its file states one; the default
     /// is a sigmoid for a single class.
     pub on_logits: Option<DenseActivation>,
+}
+
+/// The tokens whose logits are a score: that of `yes`, less that of `no`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenScore {
+    /// The token of texts that answer.
+    pub yes: u32,
+    /// The token of texts that do not; `None` if the logit of `yes` is the score.
+    pub no: Option<u32>,
 }
 
 impl ClassifierModel {
@@ -175,20 +193,32 @@ impl ClassifierModel {
     /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
         pooling: PoolingMode::First,
-        hidden: "pooler.dense",
+        hidden: Some("pooler.dense"),
         hidden_bias: true,
         activation: DenseActivation::Tanh,
         norm: None,
         norm_bias: true,
         output: "classifier",
+        output_bias: true,
+        token_score: None,
+        is_tied: false,
+        padding: None,
         labels: USUAL_LABELS,
         on_logits: None,
     };
     /// RoBERTa's head under the names of GGUF files.
-    pub(crate) const GGUF: Self = Self { hidden: "cls", output: "cls.output", ..Self::BERT };
+    pub(crate) const GGUF: Self = Self { hidden: Some("cls"), output: "cls.output", ..Self::BERT };
     /// RoBERTa's head.
     pub(super) const ROBERTA: Self =
-        Self { hidden: "classifier.dense", output: "classifier.out_proj", ..Self::BERT };
+        Self { hidden: Some("classifier.dense"), output: "classifier.out_proj", ..Self::BERT };
+    /// That of causal models: the last token's vector.
+    pub(super) const CAUSAL: Self = Self {
+        pooling: PoolingMode::Last,
+        hidden: None,
+        output: "score",
+        output_bias: false,
+        ..Self::BERT
+    };
 }
 
 /// The activation of logits for a model with `labels` classes; `said` is the one that its files

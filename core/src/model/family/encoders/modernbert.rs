@@ -146,7 +146,7 @@ fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierMode
     };
     Ok(Some(ClassifierModel {
         pooling,
-        hidden: "head.dense",
+        hidden: Some("head.dense"),
         // `classifier_bias` refers to this layer.
         hidden_bias: false,
         activation: DenseActivation::Gelu,

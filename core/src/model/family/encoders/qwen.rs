@@ -1,6 +1,6 @@
 //! Qwen 2 and 3, which pool the last token, and their common part with Llama.
 
-use super::model::{FamilyBiases, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{Attention, Config, LayerSet, Mask, QueryKeyNorm, Rotary, Window};
 use crate::model::family::settings::{LlamaUsual, Settings, Usual, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
@@ -31,7 +31,20 @@ fn read<'t>(settings: &Settings<'_, 't>, heads: UsualHeads) -> Read<'t, FamilyMo
     let window = window(settings, found.config.layers)?;
     let mask = mask(settings, window.is_some())?;
     let attention = Attention { window, mask, ..found.config.attention };
-    Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
+    let config = Config { attention, ..found.config };
+    Ok(FamilyModel { config, classifier: Some(classifier(settings)?), ..found })
+}
+
+/// The head of classifiers and of causal models.
+fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, ClassifierModel> {
+    const PADDING: &str = "pad_token_id";
+    let padding = settings.object.integer(PADDING)?;
+    let bad = |_| settings.object.bad(PADDING, "a token is needed");
+    Ok(ClassifierModel {
+        padding: padding.map(u32::try_from).transpose().map_err(bad)?,
+        is_tied: settings.truth("tie_word_embeddings", false)?,
+        ..ClassifierModel::CAUSAL
+    })
 }
 
 /// The mask: full if the file turns the causal mask off.

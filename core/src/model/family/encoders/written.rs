@@ -100,7 +100,9 @@ fn compared_whole(config: &Config) -> Config {
 
 /// A head without the names of its tensors.
 fn unnamed(head: ClassifierModel) -> ClassifierModel {
-    ClassifierModel { hidden: "", norm: head.norm.map(|_| ""), output: "", ..head }
+    let no_name = |_| "";
+    let (hidden, norm) = (head.hidden.map(no_name), head.norm.map(no_name));
+    ClassifierModel { hidden, norm, output: "", ..head }
 }
 
 fn sizes(config: &Config, names: &SizeNames, members: &mut Members<'_, '_>) -> fmt::Result {

@@ -64,6 +64,8 @@ pub(super) const OF_LLAMA: Activations = &[("silu", Activation::Silu), ("swish",
 
 /// The suffix of classifier architectures.
 const CLASSIFIES: &str = "ForSequenceClassification";
+/// The suffix of architectures of causal models.
+const CONTINUES: &str = "ForCausalLM";
 
 impl<'t> Settings<'_, 't> {
     /// Marks members as known that have no effect.
@@ -75,7 +77,16 @@ impl<'t> Settings<'_, 't> {
 
     /// Returns true if the file describes a classifier.
     pub(super) fn classifies(&self) -> Read<'t, bool> {
-        let ends = |it: Value<'t>| it.as_text().is_some_and(|name| name.ends_with(CLASSIFIES));
+        self.has_architecture(CLASSIFIES)
+    }
+
+    /// Returns true if the file describes a causal model.
+    pub(super) fn continues(&self) -> Read<'t, bool> {
+        self.has_architecture(CONTINUES)
+    }
+
+    fn has_architecture(&self, suffix: &str) -> Read<'t, bool> {
+        let ends = |it: Value<'t>| it.as_text().is_some_and(|name| name.ends_with(suffix));
         Ok(self.object.items("architectures")?.any(ends))
     }
 
