@@ -1227,7 +1227,8 @@ NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nan
 
 // How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
 // better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
-// for models that embed texts.
+// for models that embed texts. The workspace's prompt is the instruction to a reranker whose chat
+// template has a place for one.
 //
 // `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
 // `score` to memory for one number.

@@ -271,7 +271,12 @@ impl HostedModel {
         let classes = self.encoder.classes().filter(|it| it.labels().len() == 1);
         let classes = classes.ok_or(ErrorKind::OtherModel)?;
         self.check_tokenizes()?;
-        let pair = self.encoder.encode_pair(query, document, self.limit(), &mut session.tokens)?;
+        let (encoder, limit, tokens) = (&self.encoder, self.limit(), &mut session.tokens);
+        let instruction = session.prompt.as_ref().filter(|_| encoder.takes_instruction());
+        let pair = match instruction {
+            Some(it) => encoder.encode_instructed(&it.text, (query, document), limit, tokens),
+            None => encoder.encode_pair(query, document, limit, tokens),
+        }?;
         let (ids, types) = (&pair.ids[..], &pair.types[..]);
         let room = self.session(session, ids.len())?;
         let mut logits = [0.0];

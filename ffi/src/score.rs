@@ -13,7 +13,8 @@ use crate::workspace::session;
 
 /// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
 /// better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
-/// for models that embed texts.
+/// for models that embed texts. The workspace's prompt is the instruction to a reranker whose chat
+/// template has a place for one.
 ///
 /// # Safety
 ///

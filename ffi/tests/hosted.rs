@@ -106,8 +106,10 @@ fn cross_encoders_score_pairs_and_embed_nothing() {
         let handles =
             open(&folder, tokens).unwrap_or_else(|why| panic!("{}: {why:?}", folder.display()));
         // Sentence-transformers makes a score of the logit by a sigmoid unless this says otherwise.
-        let config = std::fs::read_to_string(folder.join("config.json")).expect("it is there");
-        let key = if config.contains("Identity") { "logit" } else { "sigmoid" };
+        let texts = ["config.json", "config_sentence_transformers.json"];
+        let texts = texts.map(|name| std::fs::read_to_string(folder.join(name)));
+        let has_no_sigmoid = texts.iter().flatten().any(|text| text.contains("Identity"));
+        let key = if has_no_sigmoid { "logit" } else { "sigmoid" };
         for row in rows {
             let text = |key: &str| row[key].as_str().expect("a text");
             let (query, document) = (text("query"), text("document"));

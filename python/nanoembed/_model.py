@@ -330,22 +330,45 @@ class Model:
         return self._native.token(id)
 
     def rerank(
-        self, query: str, texts: Texts, *, k: int | None = None, progress: Progress = None
+        self,
+        query: str,
+        texts: Texts,
+        *,
+        k: int | None = None,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        progress: Progress = None,
     ) -> list[Ranked]:
         """The ``k`` texts that answer ``query`` best, the best first, by a cross-encoder such as
-        bge-reranker; ``None`` all of them."""
+        bge-reranker; ``None`` all of them.
+
+        :param prompt: the instruction to a reranker whose chat template has a place for one, such
+            as Qwen3-Reranker; ``""`` for the template's own. By default the model's default prompt.
+        :param prompt_name: the model's prompt of this name as the instruction.
+        """
         if k is not None and k < 0:
             raise ValueError(f"k={k} is no number of texts")
-        found = self._native.rerank(query, _texts.lowered(texts), progress=watcher(progress))
+        found = self._native.rerank(
+            query,
+            _texts.lowered(texts),
+            before_texts(None, prompt_name, prompt),
+            progress=watcher(progress),
+        )
         return [Ranked(*ranked) for ranked in found[:k]]
 
     def predict(
-        self, pairs: Sequence[tuple[str, str]], *, progress: Progress = None
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        progress: Progress = None,
     ) -> npt.NDArray[np.float32]:
         """What a cross-encoder says of pairs: scores, ``float32 [n]``, or ``[n, labels]`` with
-        several labels."""
+        several labels. ``prompt`` and ``prompt_name`` are as in :meth:`rerank`."""
         queries, texts = [query for query, _ in pairs], [text for _, text in pairs]
-        found = self._native.score(queries, texts, progress=watcher(progress))
+        before = before_texts(None, prompt_name, prompt)
+        found = self._native.score(queries, texts, before, progress=watcher(progress))
         scores = np.array([score for _, score in found], np.float32)
         scores = scores.reshape(len(pairs), len(self.labels))
         return scores[:, 0] if scores.shape[1] == 1 else scores

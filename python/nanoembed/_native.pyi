@@ -107,6 +107,7 @@ class Model:
         self,
         query: str,
         texts: Iterable[object],
+        before: Before,
         *,
         progress: Callable[[int, int | None], object] | None,
     ) -> list[tuple[int, float]]: ...
@@ -114,6 +115,7 @@ class Model:
         self,
         queries: Iterable[object],
         texts: Iterable[object],
+        before: Before,
         *,
         progress: Callable[[int, int | None], object] | None,
     ) -> list[tuple[list[float], list[float]]]: ...

@@ -294,15 +294,16 @@ impl Model {
     }
 
     /// Texts by how well they answer a question: which, and how well.
-    #[pyo3(signature = (query, texts, *, progress))]
+    #[pyo3(signature = (query, texts, before, *, progress))]
     fn rerank(
         &self,
         py: Python<'_>,
         query: &str,
         texts: &Bound<'_, PyAny>,
+        before: Before,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(usize, f32)>> {
-        let model = self.cross_encoder()?;
+        let model = &self.instructed(py, &before)?;
         let texts = Texts::from_object(texts, Policy::STRICT)?;
         let given = all_texts(&texts)?;
         let pool = self.threads.pool()?;
@@ -313,15 +314,16 @@ impl Model {
     }
 
     /// Logits and scores of each pair.
-    #[pyo3(signature = (queries, texts, *, progress))]
+    #[pyo3(signature = (queries, texts, before, *, progress))]
     fn score(
         &self,
         py: Python<'_>,
         queries: &Bound<'_, PyAny>,
         texts: &Bound<'_, PyAny>,
+        before: Before,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
-        let model = self.cross_encoder()?;
+        let model = &self.instructed(py, &before)?;
         let (queries, texts) = (
             Texts::from_object(queries, Policy::STRICT)?,
             Texts::from_object(texts, Policy::STRICT)?,
@@ -414,6 +416,15 @@ impl Model {
             encoder = encoder.with_truncate_dim(truncate_dim).or_exception(py)?;
         }
         Ok(if normalize { encoder.with_normalize(true) } else { encoder })
+    }
+
+    /// The cross-encoder with an instruction.
+    fn instructed(&self, py: Python<'_>, before: &Before) -> PyResult<CrossEncoder> {
+        let model = self.cross_encoder()?;
+        match before.prefix()? {
+            Some(prefix) => model.with_prompt(&prefix).or_exception(py),
+            None => Ok(model.clone()),
+        }
     }
 
     fn cross_encoder(&self) -> PyResult<&CrossEncoder> {

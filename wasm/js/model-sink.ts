@@ -94,8 +94,8 @@ function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
   const hint = HINTS[family];
   if (family === "embd" && /architecture[^]{0,4}static/.test(text)) return "static";
   if (!hint?.test(text)) return MODULES[family];
-  // Those that compare texts, `…ForSequenceClassification`, and tables in AMB files need the large module.
-  const isSmall = hint === TEXTS && /config\.json/.test(text) && !/ForSeq|model2vec|StaticEmb/.test(text);
+  // Those that compare texts, `…ForSequenceClassification` and LogitScore, and tables in AMB files need the large module.
+  const isSmall = hint === TEXTS && /config\.json/.test(text) && !/ForSeq|LogitScore|model2vec|StaticEmb/.test(text);
   return isSmall ? "weights" : encoderModule(family);
 }
 

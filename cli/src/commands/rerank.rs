@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::files::new_file::NewFile;
-use nanoembed::{CrossEncoder, Score};
+use nanoembed::{CrossEncoder, Prefix, Score};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,13 +21,15 @@ use crate::progress::Reading;
 /// Say how well texts answer a question, by a cross-encoder
 ///
 /// A cross-encoder reads the question and a text together: slower than comparing embeddings, and
-/// surer. Results come in the order of the texts.
+/// surer. Causal rerankers such as Qwen3-Reranker read both in the prompt of their chat template.
+/// Results come in the order of the texts.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   nanoembed rerank -m bge-reranker-base/ --sort \"How do I reset my password?\" -f answers.txt
   nanoembed rerank -m bge-reranker-base/ \"Where is Berlin?\" \"In Germany.\" \"On a mat.\"
   nanoembed rerank -m bge-reranker-base/ -i jsonl --format jsonl < pairs.jsonl
+  nanoembed rerank -m Qwen3-Reranker-0.6B/ --prompt \"Find code that does this\" \"sort a list\" -f code.txt
 
 With `-i jsonl` and without a question every line is a pair, {\"query\": \"…\", \"document\": \"…\"}.
 With `--format jsonl` every pair gives one line:
@@ -42,6 +44,9 @@ pub(crate) struct Rerank {
     pub(super) model: ModelArgs,
 
     #[command(flatten)]
+    instruction: InstructionArgs,
+
+    #[command(flatten)]
     session_limit: SessionLimit,
 
     /// Write the best first, with the texts
@@ -50,6 +55,31 @@ pub(crate) struct Rerank {
 
     #[command(flatten)]
     pub(super) output: LineArgs,
+}
+
+/// The instruction to a reranker.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Model")]
+struct InstructionArgs {
+    /// Give this instruction to a reranker whose chat template has a place for one, `""` for the
+    /// template's own [default: the model's default prompt, if it has one]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    prompt: Option<String>,
+
+    /// Give the model's prompt of this name as the instruction
+    #[arg(long, value_name = "NAME", conflicts_with = "prompt")]
+    prompt_name: Option<String>,
+}
+
+impl InstructionArgs {
+    /// The prompt that the arguments name; the model's default without any of them.
+    fn prefix(&self) -> Prefix {
+        match (&self.prompt, &self.prompt_name) {
+            (Some(text), _) => Prefix::Text(text.clone()),
+            (_, Some(name)) => Prefix::Named(name.clone()),
+            _ => Prefix::Usual,
+        }
+    }
 }
 
 /// A line of JSON output.
@@ -95,6 +125,7 @@ impl Rerank {
         }
         let model = CrossEncoder::options()
             .max_tokens(self.model.max_tokens)
+            .prompt(self.instruction.prefix())
             .limits(self.session_limit.limits());
         let model = model.open_source(self.model.open(quiet)?)?;
         model.warnings().iter().for_each(warn);

@@ -204,7 +204,7 @@ fn cross_encoders_have_the_logits_of_transformers() {
         families += 1;
         has_logits(&folder, most, &rows, &numbers);
     }
-    assert!(families >= 3, "{families}");
+    assert!(families >= 7, "{families}");
 }
 
 /// Holds the logits of `model` against the expected ones.
@@ -222,6 +222,35 @@ fn has_logits(model: &Path, most: u64, rows: &[Value], numbers: &[Vec<f64>]) {
         let score = found["score"].as_f64().unwrap();
         assert!((score - sigmoid).abs().min((score - logit).abs()) < 1e-5, "{model} {score}");
     }
+}
+
+#[test]
+fn an_instruction_takes_its_place_in_the_prompt_of_a_reranker() {
+    for name in ["qwen3_reranker", "qwen3_reranker_untied", "qwen3_reranker_seqcls_st6"] {
+        let folder = models().join(name);
+        let said = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        let rows = said["prompted"].as_array().unwrap();
+        let model = folder.to_str().unwrap();
+        let form = ["rerank", "-m", model, "-i", "jsonl", "--format", "jsonl"];
+        let pairs = lines(rows, &["query", "document"]);
+        let text = said["prompts"]["code"].as_str().unwrap();
+        let ways = [["--prompt-name", "code"], ["--prompt", text]];
+        for found in ways.map(|how| objects(&stdout(&[&form[..], &how].concat(), &pairs))) {
+            for (row, found) in rows.iter().zip(found) {
+                let expected = row["logit"].as_f64().unwrap();
+                let apart = (found["logit"].as_f64().unwrap() - expected).abs();
+                assert!(apart <= TOLERANCE, "{name} {}: {apart:e}", row["query"]);
+            }
+        }
+        let missing = failure(&["rerank", "-m", model, "--prompt-name", "odd", "q", "t"], b"", 1);
+        assert!(missing.contains("code"), "{missing}");
+    }
+    let plain = models().join("qwen3_reranker_seqcls");
+    let model = ["rerank", "-m", plain.to_str().unwrap(), "--prompt"];
+    let refused = failure(&[&model[..], &["x", "q", "t"]].concat(), b"", 2);
+    assert!(refused.contains("template"), "{refused}");
+    stdout(&[&model[..], &["", "q", "t"]].concat(), "");
 }
 
 #[test]

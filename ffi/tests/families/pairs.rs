@@ -101,3 +101,21 @@ fn models_that_compare_embed_nothing_and_others_compare_nothing() {
         }
     }
 }
+
+#[test]
+fn rerankers_that_are_causal_models_need_a_heap() {
+    for (folder, key) in [
+        ("qwen3_reranker", "chat_template.jinja"),
+        ("qwen3_reranker_seqcls", "architectures"),
+        ("qwen3_reranker_seqcls_st6", "chat_template.jinja"),
+    ] {
+        for ending in ENDINGS {
+            let path = converted_to(ending, folder, WeightType::F32);
+            let file = std::fs::read(&path).expect("it was made");
+            let refused = lent(&file, NANOEMBED_VOCABULARY_AUTO).err().expect("a template");
+            let expected = u32::from(ErrorKind::UnsupportedSetting.code());
+            assert_eq!((refused.status, &*name(&refused)), (expected, key), "{folder}.{ending}");
+            assert!(on_heap(&path, 0).score("q", "d").is_ok(), "{folder}.{ending}");
+        }
+    }
+}

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
+use crate::folder::prompts::{Prefix, Prompts};
 use crate::limits;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
@@ -38,13 +39,18 @@ pub use options::CrossEncoderOptions;
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct CrossEncoder(Arc<Inner>);
+pub struct CrossEncoder {
+    inner: Arc<Inner>,
+    /// The instruction, if it is not the model's default prompt.
+    instruction: Option<Arc<str>>,
+}
 
 struct Inner {
     model: owned::Encoder<ModelWeights>,
     source: Arc<Source>,
     max_tokens: usize,
     classes: Classes,
+    prompts: Prompts,
     scratch: Pool<TextSession>,
     sessions: Pool<Session>,
 }
@@ -128,39 +134,62 @@ impl CrossEncoder {
         if !has_head && !text.model().compares() {
             return Err(other());
         }
-        let model = text.open()?;
+        let (model, prompts) = (text.open()?, text.prompts()?);
         let classes = model.classes().cloned().ok_or_else(other)?;
         let max_tokens =
             limits::max_tokens(options.max_tokens, model.usual_tokens(), model.positions())?;
         let plan = Plan { jobs: 1, ..model.plan(max_tokens) };
         options.limits.check_session(model.session_bytes(plan), max_tokens, source.name())?;
         let (scratch, sessions) = Default::default();
-        Ok(Self(Arc::new(Inner { model, source, max_tokens, classes, scratch, sessions })))
+        let inner = Inner { model, source, max_tokens, classes, prompts, scratch, sessions };
+        let opened = Self { inner: Arc::new(inner), instruction: None };
+        opened.with_prompt(&options.prompt)
+    }
+
+    /// The same model with another instruction: see [`CrossEncoderOptions::prompt`].
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::NotFound`](crate::Kind::NotFound) if the model has no such prompt;
+    /// [`Kind::Usage`](crate::Kind::Usage) if there is no place for an instruction.
+    pub fn with_prompt(&self, prompt: &Prefix) -> Result<Self> {
+        let Inner { model, prompts, .. } = &*self.inner;
+        let instruction = match prompt {
+            Prefix::Usual => None,
+            prompt => Some(prompts.choose(prompt)?),
+        };
+        let is_given = instruction.as_ref().is_some_and(|text| !text.is_empty());
+        if is_given && !model.takes_instruction() {
+            let message = "the model has no chat template with a place for an instruction";
+            return Err(Error::argument("prompt", message));
+        }
+        let instruction = instruction.map(Arc::from);
+        Ok(Self { inner: Arc::clone(&self.inner), instruction })
     }
 
     /// A warning for each unknown setting that was passed over: see
     /// [`CrossEncoderOptions::allow_unknown`].
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.0.source.warnings()
+        self.inner.source.warnings()
     }
 
     /// The names of the labels; models that rank have one.
     #[must_use]
     pub fn labels(&self) -> &[String] {
-        self.0.classes.labels()
+        self.inner.classes.labels()
     }
 
     /// The number of tokens of both texts together that are used.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
-        self.0.max_tokens
+        self.inner.max_tokens
     }
 
     /// The most tokens that the model can use.
     #[must_use]
     pub fn positions(&self) -> usize {
-        self.0.model.positions()
+        self.inner.model.positions()
     }
 
     /// The score of two texts.
@@ -169,7 +198,7 @@ impl CrossEncoder {
     ///
     /// If memory is refused, or the model's file has been changed under it.
     pub fn score(&self, query: &str, text: &str) -> Result<Score> {
-        self.score_in_core(query, text).map_err(|error| self.0.source.failure(error))
+        self.score_in_core(query, text).map_err(|error| self.inner.source.failure(error))
     }
 
     /// The scores of several pairs, in their order, on all threads.
@@ -206,7 +235,7 @@ impl CrossEncoder {
             }
             let score = self.score_in_core(query.as_ref(), text.as_ref());
             observer.advance(1);
-            score.map_err(|error| self.0.source.failure(error))
+            score.map_err(|error| self.inner.source.failure(error))
         };
         let scores = pairs.par_iter().with_max_len(1).map(score).collect();
         drop(progress);
@@ -250,8 +279,11 @@ impl CrossEncoder {
     }
 
     fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
-        let Inner { model, max_tokens, classes, scratch, sessions, .. } = &*self.0;
-        let encode = |session: &mut _| model.encode_pair(query, text, *max_tokens, session);
+        let Inner { model, max_tokens, classes, scratch, sessions, .. } = &*self.inner;
+        let encode = |session: &mut _| match &self.instruction {
+            Some(it) => model.encode_instructed(it, (query, text), *max_tokens, session),
+            None => model.encode_pair(query, text, *max_tokens, session),
+        };
         let pair = scratch.lend(encode)?;
         let mut logits = vec![0.0; classes.labels().len()];
         let lengths = [pair.ids.len()];
@@ -268,6 +300,8 @@ impl CrossEncoder {
 
 impl fmt::Debug for CrossEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CrossEncoder").field("model", &self.0.source.name()).finish_non_exhaustive()
+        f.debug_struct("CrossEncoder")
+            .field("model", &self.inner.source.name())
+            .finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::CrossEncoder;
 use crate::error::Result;
 use crate::files::literal;
+use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
@@ -15,6 +16,7 @@ use crate::open::source::Source;
 pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
     pub(super) limits: Limits,
+    pub(super) prompt: Prefix,
     unknown: Vec<String>,
 }
 
@@ -24,6 +26,13 @@ impl CrossEncoderOptions {
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }
+    }
+
+    /// The instruction to a reranker whose chat template has a place for one, instead of the
+    /// model's default prompt; an empty text stands for the template's own.
+    #[must_use]
+    pub fn prompt(self, prompt: Prefix) -> Self {
+        Self { prompt, ..self }
     }
 
     /// Limits on the memory that the file makes the library take, instead of the defaults of
@@ -46,8 +55,8 @@ impl CrossEncoderOptions {
     ///
     /// # Errors
     ///
-    /// As [`CrossEncoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does
-    /// not have.
+    /// As [`CrossEncoder::open`]; [`Kind::Usage`](crate::Kind::Usage) for what this model does not
+    /// have; [`Kind::NotFound`](crate::Kind::NotFound) for a prompt that it does not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<CrossEncoder> {
         self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
     }
