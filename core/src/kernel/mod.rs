@@ -218,6 +218,11 @@ impl Kernels {
     pub const fn portable() -> Self {
         portable::TABLE
     }
+
+    /// This table with the portable product of floats, whose results are the same on every machine.
+    pub(crate) const fn with_portable_floats(&self) -> Self {
+        Self { product_f32: portable::product_f32, ..*self }
+    }
 }
 
 /// The fastest table for this CPU.

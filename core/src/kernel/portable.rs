@@ -49,7 +49,7 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
 const LANES: usize = 8;
 
 /// See [`Product`]. Absolute error below `cols · 2⁻²⁴ · Σ|x·w|`, usually far below.
-fn product_f32(product: Product<'_>) {
+pub(super) fn product_f32(product: Product<'_>) {
     let Product { x, weights, bias, out, cols, strides, .. } = product;
     match weights {
         FloatOperand::Bytes(bytes) => {

@@ -1,13 +1,12 @@
 //! LoRA adapters: the adapter in a folder, and the model near it that it adapts.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{ADAPTER, Adapter, CONFIG, WEIGHTS, WEIGHTS_INDEX};
 use nanoembed_core::text::path::is_file_name;
 
-use super::texts::{Allowed, FolderTexts};
+use super::texts::FolderTexts;
 use crate::error::{Error, Result, name_of};
 
 /// The adapter in a folder, and the folder of the model that it adapts.
@@ -18,10 +17,10 @@ pub(crate) struct FolderAdapter {
 }
 
 impl FolderAdapter {
-    /// The adapter in `folder`; `None` if there is none.
-    pub(crate) fn in_folder(folder: &Path, allowed: &Arc<Allowed>) -> Result<Option<Self>> {
-        let texts = FolderTexts::new(folder).allowing(allowed);
+    /// The adapter in the folder of `texts`; `None` if there is none.
+    pub(crate) fn among(texts: &FolderTexts) -> Result<Option<Self>> {
         let Some(settings) = texts.read(|texts| Adapter::read(texts))? else { return Ok(None) };
+        let folder = texts.path();
         let base = base_near(folder, &settings.base)?;
         if base != folder && base.join(ADAPTER).exists() {
             let message = "the model that the adapter is for has an adapter itself";

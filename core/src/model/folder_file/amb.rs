@@ -14,6 +14,9 @@ pub struct AmbFolder<'a> {
     texts: &'a [u8],
 }
 
+/// The ends of the paths of texts.
+const TEXTS: [&str; 2] = [".json", ".jinja"];
+
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl<'a> AmbFolder<'a> {
@@ -74,7 +77,8 @@ impl<'a> Texts<'a> for AmbFolder<'a> {
 /// members, of which there are some twenty.
 fn each<'a>(file: &Amb<'a>, mut take: impl FnMut(&'a str, &'a str) -> Result<()>) -> Result<()> {
     for (key, value) in file.config_members() {
-        if value.kind != LexemeKind::String || !key.spelling.ends_with(".json") {
+        let is_path = TEXTS.iter().any(|ending| key.spelling.ends_with(ending));
+        if value.kind != LexemeKind::String || !is_path {
             continue;
         }
         let is_same = |other: &str| chars(other).eq(chars(key.spelling));

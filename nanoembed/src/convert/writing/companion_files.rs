@@ -95,8 +95,9 @@ impl Companions {
 }
 
 /// The files of the source's folder that the output's folder lacks, so that the output is a whole
-/// model; with a warning where it is none, or where there is something else.
-pub(super) fn plan(job: &Job<'_, '_>) -> Result<Companions> {
+/// model; with a warning where it is none, or where there is something else. Those at `made` are
+/// written by the job itself.
+pub(super) fn plan(job: &Job<'_, '_>, made: &[&Path]) -> Result<Companions> {
     let failed = |error| Error::in_file(name_of(&job.folder), error);
     let mut companions = Companions::default();
     let Companions { files, warnings } = &mut companions;
@@ -104,7 +105,7 @@ pub(super) fn plan(job: &Job<'_, '_>) -> Result<Companions> {
     let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);
     for name in settings.chain(module_files(&job.folder)?) {
         let (from, to) = (job.folder.join(&name), job.output.with_file_name(&name));
-        if !from.is_file() {
+        if !from.is_file() || made.contains(&to.as_path()) {
             continue;
         }
         if !to.exists() {

@@ -116,7 +116,7 @@ impl Writing {
             Target::Safetensors => {
                 let brings = job.output != Path::new("-") && !self.keep_names;
                 let companions = match brings {
-                    true => companion_files::plan(job)?,
+                    true => companion_files::plan(job, &[job.output])?,
                     false => Companions::default(),
                 };
                 let written = limit::reserved(1 + companions.count());

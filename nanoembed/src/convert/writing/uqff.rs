@@ -80,7 +80,7 @@ pub(super) fn write(
         false => None,
     };
     // All that takes memory comes before the files appear.
-    let companions = companion_files::plan(job)?;
+    let companions = companion_files::plan(job, &paths)?;
     let mut written = limit::reserved(paths.len() + companions.count()).map_err(failed)?;
     commit_set(files)?;
     report.map_or(Ok(()), NewFile::commit)?;

@@ -41,9 +41,9 @@ impl EncoderFolder {
     /// The same for texts of a role, and some unknown members of its texts are passed over.
     pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path))?;
-        let adapter = FolderAdapter::in_folder(&folder, allowed)?;
-        let base = adapter.as_ref().map(|adapter| adapter.base.clone());
-        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role).adapting(base);
+        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
+        let adapter = FolderAdapter::among(&texts)?;
+        let texts = texts.adapting(adapter.as_ref().map(|adapter| adapter.base.clone()));
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };

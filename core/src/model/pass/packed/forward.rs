@@ -13,7 +13,7 @@ use super::workspace::Workspace;
 use super::{Batch, Transformer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
-use crate::kernel::{self, Kernels, Strides, Table};
+use crate::kernel::{self, Strides, Table};
 use crate::model::block::attention::{Head, attend};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
@@ -262,7 +262,7 @@ where
         let width = self.model.config.hidden;
         let strides = Strides { token: width, row: 1 };
         let output = Output { first: 0, rows: width, out: hidden, strides };
-        let portable = Kernels::portable();
+        let portable = self.run.kernels.with_portable_floats();
         let kernels = if self.layout.quantized { &portable } else { self.run.kernels };
         let run = Run { kernels, ..*self.run };
         run.linear(projection, Input::Floats(rows), output, staging)
