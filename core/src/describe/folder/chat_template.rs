@@ -41,6 +41,25 @@ pub struct ChatTemplate<'t> {
     takes_instruction: bool,
 }
 
+/// The text of a template, which has not been checked: builds that render none only see that it is
+/// there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateText<'t> {
+    pub(super) path: TextPath<'t>,
+    pub(super) text: &'t str,
+}
+
+impl<'t> TemplateText<'t> {
+    /// The template.
+    ///
+    /// # Errors
+    ///
+    /// As [`ChatTemplate::read`].
+    pub fn checked(&self) -> ReadText<'t, ChatTemplate<'t>> {
+        ChatTemplate::read(self.text).map_err(|fault| self.path.fault(fault))
+    }
+}
+
 /// A part of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplatePart<'t> {
@@ -83,11 +102,6 @@ impl<'t> ChatTemplate<'t> {
             }
         }
         Ok(Self { text, takes_instruction })
-    }
-
-    /// The template at `path`.
-    pub(super) fn at(path: TextPath<'t>, text: &'t str) -> ReadText<'t, Self> {
-        Self::read(text).map_err(|fault| path.fault(fault))
     }
 
     /// The text of the file.

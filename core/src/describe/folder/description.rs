@@ -1,7 +1,7 @@
 //! The description of a model that embeds or compares texts.
 
 use super::adapter::ADAPTER;
-use super::chat_template::{CHAT_TEMPLATE, ChatTemplate};
+use super::chat_template::{CHAT_TEMPLATE, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
@@ -33,7 +33,7 @@ pub struct Description<'a> {
     /// The activation of the scores, in a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
     /// The prompt of a model that compares texts, if it has one.
-    pub template: Option<ChatTemplate<'a>>,
+    pub template: Option<TemplateText<'a>>,
 }
 
 /// The kind of a model.
@@ -121,7 +121,7 @@ impl<'a> Description<'a> {
 
     /// Reads the template of a model that compares texts by messages: of one whose files do not say
     /// whether it does, if it pools the last token and the file is there.
-    fn read_template(&self, texts: &dyn Texts<'a>) -> ReadText<'a, Option<ChatTemplate<'a>>> {
+    fn read_template(&self, texts: &dyn Texts<'a>) -> ReadText<'a, Option<TemplateText<'a>>> {
         let Kind::Transformer(family) = &self.kind else { return Ok(None) };
         let pools_last = family.classifier.is_some_and(|head| head.pooling == PoolingMode::Last);
         let takes_messages = self.settings.takes_messages;
@@ -130,7 +130,7 @@ impl<'a> Description<'a> {
         }
         let path = TextPath { folder: self.modules.folder, name: CHAT_TEMPLATE };
         match (path.text(texts)?, takes_messages) {
-            (Some(text), _) => ChatTemplate::at(path, text).map(Some),
+            (Some(text), _) => Ok(Some(TemplateText { path, text })),
             (None, Some(_)) => Err(path.missing()),
             (None, None) => Ok(None),
         }

@@ -36,7 +36,7 @@ mod words;
 mod write;
 
 pub use adapter::{ADAPTER, AdapterSettings};
-pub use chat_template::{CHAT_TEMPLATE, ChatTemplate, PutPart, TemplatePart};
+pub use chat_template::{CHAT_TEMPLATE, ChatTemplate, PutPart, TemplatePart, TemplateText};
 pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;

@@ -56,7 +56,13 @@ impl FolderModel {
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
     /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        read(texts, &|texts| Self::from_description(Description::read(texts)?).map_err(no_memory))
+        read(texts, &|texts| {
+            let description = Description::read(texts)?;
+            if let Some(template) = &description.template {
+                template.checked()?;
+            }
+            Self::from_description(description).map_err(no_memory)
+        })
     }
 
     pub(in crate::owned) fn from_description(description: Description<'_>) -> Result<Self> {

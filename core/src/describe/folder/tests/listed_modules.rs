@@ -134,12 +134,13 @@ fn reranker(changed: &[(&'static str, Option<&str>)]) -> (ErrorKind, &'static st
             *text = other;
         }
     }
-    match Description::read(&Files(&files)) {
+    let read = Description::read(&Files(&files)).and_then(|described| {
+        assert!(described.compares());
+        described.template.expect("a template").checked()
+    });
+    match read {
         Err(TextFault { path, fault }) => (fault.error.kind(), path.name, fault.key.into()),
-        Ok(described) => {
-            assert!(described.compares() && described.template.is_some());
-            (ErrorKind::OtherModel, "", String::new())
-        }
+        Ok(_) => (ErrorKind::OtherModel, "", String::new()),
     }
 }
 
