@@ -89,9 +89,14 @@ fn files_that_are_made_of_an_adapter_have_the_vectors_of_the_merged_model() {
             assert_eq!(embedded(&file), embedded(&alone), "{ending}");
         }
         let out = work.path().join("o.gguf");
-        let said = failure(&["convert", alone.to_str().unwrap(), out.to_str().unwrap()], b"", 1);
-        assert!(said.contains("adapter"), "{said}");
-        assert!(!out.exists());
+        let [folder, out] = [&alone, &out].map(|path| path.to_str().unwrap());
+        for arguments in
+            [&["convert", folder, out][..], &["migrate", folder, out], &["verify", folder]]
+        {
+            let said = failure(arguments, b"", 1);
+            assert!(said.contains("error[208]") && said.contains(CONFIG), "{said}");
+        }
+        assert!(!Path::new(out).exists());
     }
 }
 

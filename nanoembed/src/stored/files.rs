@@ -11,7 +11,7 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::format::sniff;
 use nanoembed_core::format::uqff::{Generation, Uqff, UqffLayer, is_uqff};
-use nanoembed_core::owned::folder::WEIGHTS;
+use nanoembed_core::owned::folder::{ADAPTER, WEIGHTS};
 use nanoembed_core::tensor::TensorView;
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
@@ -382,6 +382,11 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     }
     if let Some(first) = uqff_in(path)? {
         return Ok(uqff_shards(&first));
+    }
+    let adapter = path.join(ADAPTER);
+    if adapter.exists() {
+        let message = "an adapter is merged where a model is run, and by `nanoembed convert` into `.weights` and `.amb` files";
+        return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(name_of(&adapter)));
     }
     let own = own_folder(path)?;
     let of_module = if own == path { None } else { safetensors_in(&own)? };

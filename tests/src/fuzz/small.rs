@@ -25,10 +25,13 @@ pub fn small_model(mut files: Files) -> Files {
     let mut tokenizer = read(&files, "tokenizer.json").expect("a tokenizer");
     let mut config = read(&files, "config.json").unwrap_or_default();
     let (ids, tokens) = kept(&tokenizer);
-    let rows = config["vocab_size"].as_u64().unwrap_or(tokens);
     shorten(&mut tokenizer, &ids);
-    if config["vocab_size"].is_u64() {
-        config["vocab_size"] = json!(ids.len());
+    let mut rows = tokens;
+    for place in ["/vocab_size", "/text_config/vocab_size"] {
+        if let Some(size) = config.pointer_mut(place) {
+            rows = size.as_u64().expect("a number");
+            *size = json!(ids.len());
+        }
     }
     renumber(&mut config, &ids);
     for (path, bytes) in &mut files {
@@ -46,6 +49,10 @@ pub fn small_model(mut files: Files) -> Files {
                 *bytes = json.to_string().into_bytes();
             }
             "model.safetensors" => *bytes = with_rows(bytes, rows, &ids),
+            // Its tokens are not among the first ones.
+            "1_LogitScore/config.json" => {
+                *bytes = br#"{"true_token_id": 1, "false_token_id": 0}"#.to_vec();
+            }
             _ => {}
         }
     }
