@@ -46,7 +46,7 @@ pub(crate) fn set<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> Result<H
     Ok(set)
 }
 
-/// The map of `pairs`; of several values of a key, the last one counts.
+/// A map of `pairs`. If a key occurs several times, its last value counts.
 ///
 /// # Errors
 ///

@@ -1,13 +1,14 @@
-//! Results of many threads, in memory that may be refused.
+//! Results of several threads. Without memory for them there is an error.
 
 use nanoembed_core::{Error, limit};
 use rayon::prelude::*;
 
-/// All results in their order, or the first error. The threads take no memory for them.
+/// All results in their order, or the first error. Memory for them is reserved before the threads
+/// start.
 ///
 /// # Errors
 ///
-/// An error among the results; [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+/// The first error among the results; [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
 pub(crate) fn gathered<T: Send>(
     results: impl IndexedParallelIterator<Item = Result<T, Error>>,
 ) -> Result<Vec<T>, Error> {

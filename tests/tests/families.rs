@@ -626,7 +626,8 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(biases("qwen3", "true"), of(true, true));
 }
 
-/// The causal models that embed run on growing texts: earlier tokens stay in the cache.
+/// Causal models that embed give the same for a text that grows token by token, whose earlier
+/// tokens stay in the cache.
 #[test]
 fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
     let mut checked = 0;

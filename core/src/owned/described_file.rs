@@ -79,7 +79,7 @@ impl<'f> DescribedFile<'f> {
         {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
-        let model = FolderModel::from_description(description)?;
+        let model = FolderModel::from_description(description, None)?;
         let (source, absent) = (ModelSource::Gguf(*file), AbsentSettings::default());
         Ok(Self { source, model, absent, tokenizer: Some(tokenizer) })
     }

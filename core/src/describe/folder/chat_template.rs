@@ -418,7 +418,7 @@ impl<'t> Rendering<'t> {
         }
     }
 
-    /// A string and its quotes; returns its content.
+    /// Takes a string with its quotes; returns the text between them.
     fn string(&mut self) -> Read<'t, &'t str> {
         let start = self.at;
         let rest = self.rest();

@@ -106,16 +106,16 @@ impl<'a> Description<'a> {
             let path = TextPath { folder, name: CONFIG };
             let checked = check_tokens(score, family.config.vocabulary);
             checked.map_err(|fault| path.fault(fault))?;
-            if let Some(head) = &mut family.classifier {
-                head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
+        } else if !self.modules.are_transformer_alone() {
+            if self.modules.give_scores {
+                self.on_scores = FolderPrompts::read(texts, true)?.on_logits;
             }
-        } else if self.modules.are_transformer_alone() {
-            let head = family.classifier.as_mut().filter(|_| self.settings.classifies);
-            let Some(head) = head else { return Err(self.modules.do_not_pool()) };
-            head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
-        } else if self.modules.give_scores {
-            self.on_scores = FolderPrompts::read(texts, true)?.on_logits;
+            return Ok(());
+        } else if !self.settings.classifies {
+            return Err(self.modules.do_not_pool());
         }
+        let head = family.classifier.as_mut().ok_or_else(|| self.modules.do_not_pool())?;
+        head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
         Ok(())
     }
 

@@ -336,7 +336,8 @@ fn sized<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
     sized_with(keys, config, key_value)
 }
 
-/// Heads that share keys, with the lengths of a key and a value under these keys.
+/// The attention heads: `key_value` heads of keys for `query` of queries, as many if there is no
+/// number. `key_length` and `value_length` have the elements of a head, `usual` if they are absent.
 fn heads<'a>(
     keys: &Keys<'a>,
     (query, key_value): (usize, Option<usize>),

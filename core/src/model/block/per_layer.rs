@@ -1,5 +1,6 @@
-//! The further input of each layer, per-layer embeddings (PLE) in Gemma's words: a part of a
-//! projection of the token's first vector e, which a gate adds to the hidden state x.
+//! The further input of each layer, which Gemma calls per-layer embeddings (PLE). The token's first
+//! vector e is projected; each layer takes a part p of the result, and adds it to the hidden state x
+//! by a gate.
 //!
 //! | tensor | shape | |
 //! |---|---|---|

@@ -122,7 +122,7 @@ pub struct Embedding {
 pub struct Placeholders {
     /// Their ids; ids of no token where there are fewer.
     pub ids: [u32; 3],
-    /// The token whose vector they have: padding.
+    /// The padding token, whose vector they have.
     pub padding: u32,
 }
 
@@ -330,7 +330,7 @@ impl Config {
         self.heads.size
     }
 
-    /// The attention heads of layers with a window, or without.
+    /// The attention heads of layers with a window, or else of those without one.
     #[must_use]
     pub const fn heads_of(&self, has_window: bool) -> &Heads {
         match &self.global_heads {

@@ -74,12 +74,16 @@ impl HeadTensor {
         usize::try_from(bytes).map_err(|_| Error::new(self.offset, ErrorKind::SizeOverflow))
     }
 
+    /// The end of the floats from `start` on that the difference of two rows takes: two rows, and a
+    /// bias between them.
+    fn difference_end(&self, start: usize) -> Result<usize> {
+        let floats = self.cols.checked_mul(2).and_then(|it| it.checked_add(1));
+        floats.and_then(|floats| floats.checked_add(start)).ok_or(TOO_LARGE)
+    }
+
     /// Adds the memory that the difference of two rows takes.
     pub(super) fn add_difference(&self, room: &mut Room) -> Result<()> {
-        // Two rows, and a bias between them.
-        let floats = self.cols.checked_mul(2).and_then(|it| it.checked_add(1));
-        let sum = floats.and_then(|floats| floats.checked_add(room.floats));
-        room.floats = sum.ok_or(TOO_LARGE)?;
+        room.floats = self.difference_end(room.floats)?;
         room.tile = room.tile.max(self.bytes()?.checked_div(self.rows).unwrap_or(0));
         Ok(())
     }
@@ -212,8 +216,7 @@ impl<'m> Filling<'m> {
     ) -> Result<DensePlace> {
         let inputs = rows.cols;
         let start = self.used;
-        let end = inputs.checked_mul(2).and_then(|both| both.checked_add(1));
-        let end = end.and_then(|taken| taken.checked_add(start)).ok_or(TOO_LARGE)?;
+        let end = rows.difference_end(start)?;
         let floats = self.floats.get_mut(start..end).ok_or(TOO_SMALL)?;
         self.used = end;
         floats.fill(0.0);

@@ -9,7 +9,7 @@ use super::{
     TableSettings, Texts,
 };
 use crate::describe::folder as describe;
-use crate::describe::folder::{Description, Kind};
+use crate::describe::folder::{ChatTemplate, Description, Kind};
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::Result;
@@ -58,17 +58,18 @@ impl FolderModel {
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
         read(texts, &|texts| {
             let description = Description::read(texts)?;
-            if let Some(template) = &description.template {
-                template.checked()?;
-            }
-            Self::from_description(description).map_err(no_memory)
+            let template = description.template.map(|template| template.checked()).transpose()?;
+            Self::from_description(description, template).map_err(no_memory)
         })
     }
 
-    pub(in crate::owned) fn from_description(description: Description<'_>) -> Result<Self> {
+    /// The model of a description, whose template is `template`.
+    pub(in crate::owned) fn from_description(
+        description: Description<'_>,
+        template: Option<ChatTemplate<'_>>,
+    ) -> Result<Self> {
         let compares = description.compares();
-        let Description { modules, kind, settings, tokenizer_limit, on_scores, template } =
-            description;
+        let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
         let template = template.as_ref().map(PairTemplate::from_described).transpose()?;
         let modules = Modules::from_described(&modules)?;
         let (modules, described) = match kind {

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use crate::describe::folder::{ChatTemplate, TemplatePart, TemplateText};
+use crate::describe::folder::{ChatTemplate, TemplatePart};
 use crate::error::Result;
 use crate::limit::{copied, write};
 
@@ -24,8 +24,7 @@ pub(in crate::owned) struct Filled<'t> {
 
 impl PairTemplate {
     /// A copy of `template`.
-    pub(super) fn from_described(template: &TemplateText<'_>) -> Result<Self> {
-        let template = template.checked().map_err(|fault| fault.fault.error)?;
+    pub(super) fn from_described(template: &ChatTemplate<'_>) -> Result<Self> {
         let takes_instruction = template.takes_instruction();
         Ok(Self { text: copied(template.text())?, takes_instruction })
     }

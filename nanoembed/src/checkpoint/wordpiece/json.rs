@@ -14,9 +14,9 @@ use nanoembed_core::token::spec::{
 use nanoembed_core::{ErrorKind, limit};
 
 use super::added_tokens::{AddedToken, AddedTokens};
-use super::numbered::Numbered;
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::explained;
+use crate::numbered::Numbered;
 
 /// The settings of the file's normaliser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct TokenizerJson {
     pub(super) unknown: String,
     /// The special tokens before and after every text.
     pub(super) ends: [String; 2],
-    pub(super) tokens: Numbered,
+    pub(super) tokens: Numbered<Vec<u8>>,
     pub(super) added: AddedTokens,
 }
 
@@ -80,7 +80,7 @@ fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPieceSpec
 /// # Errors
 ///
 /// Invalid or missing entries of the vocabulary; [`ErrorKind::NoMemory`].
-fn vocabulary(spec: &TokenizerSpec<'_>, file: &str) -> Result<Numbered> {
+fn vocabulary(spec: &TokenizerSpec<'_>, file: &str) -> Result<Numbered<Vec<u8>>> {
     let bad = |message: String| {
         Error::input(ErrorKind::BadVocabulary, format!("`model.vocab` {message}")).at(file)
     };
@@ -95,7 +95,7 @@ fn vocabulary(spec: &TokenizerSpec<'_>, file: &str) -> Result<Numbered> {
         let id = id.ok_or_else(|| bad(format!("has no usable id for {token:?}")))?;
         limit::push(&mut tokens, (id, token.into_bytes())).map_err(failed)?;
     }
-    Numbered::new(tokens).map_err(|id| bad(format!("has the id {id} twice")))
+    Numbered::distinct(tokens).map_err(|id| bad(format!("has the id {id} twice")))
 }
 
 fn normalizer<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<Normalizer, Fault<'t>> {
@@ -128,7 +128,7 @@ fn check_words<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<(), Fault<'t
 /// The tokens that a text has around it.
 fn ends<'t>(
     spec: &TokenizerSpec<'t>,
-    tokens: &Numbered,
+    tokens: &Numbered<Vec<u8>>,
 ) -> std::result::Result<[String; 2], Fault<'t>> {
     let post = &spec.post_processor;
     let only = "only one token before and one after a text is done here";
@@ -148,10 +148,10 @@ fn ends<'t>(
 }
 
 /// Refuses a vocabulary with holes: an id without a token has a row in the model and no name.
-pub(super) fn without_holes(tokens: Numbered, path: &Path) -> Result<Vec<Vec<u8>>> {
+pub(super) fn without_holes(tokens: Numbered<Vec<u8>>, path: &Path) -> Result<Vec<Vec<u8>>> {
     if let Some(hole) = tokens.hole() {
         let message = format!("no token has the id {hole}");
         return Err(Error::input(ErrorKind::BadVocabulary, message).at(name_of(path)));
     }
-    tokens.into_tokens().map_err(|error| Error::in_file(name_of(path), error))
+    tokens.into_values().map_err(|error| Error::in_file(name_of(path), error))
 }

@@ -14,7 +14,6 @@
 mod added_tokens;
 mod config;
 mod json;
-mod numbered;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,10 +24,10 @@ use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::{Allowed, FolderTexts};
 use crate::hashed;
+use crate::numbered::Numbered;
 use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
-use numbered::Numbered;
 
 const UNKNOWN: usize = 1;
 const ENDS: [usize; 2] = [2, 3];
@@ -150,7 +149,7 @@ fn named_somewhere(config: &TokenizerConfig, json: &TokenizerJson, path: &Path) 
 }
 
 fn assemble(
-    mut tokens: Numbered,
+    mut tokens: Numbered<Vec<u8>>,
     mut added: AddedTokens,
     config: &TokenizerConfig,
     source: &Path,
@@ -158,7 +157,7 @@ fn assemble(
     let bad = |message: String| Error::input(ErrorKind::BadVocabulary, message).at(name_of(source));
     let failed = |error| Error::in_file(name_of(source), error);
     for (id, token) in added.iter() {
-        if tokens.get(id).is_some_and(|other| *other != *token.spelling.as_bytes()) {
+        if tokens.get(id).is_some_and(|other| other != token.spelling.as_bytes()) {
             return Err(bad(format!(
                 "the id {id} of {:?} is that of another token",
                 token.spelling
@@ -166,7 +165,7 @@ fn assemble(
         }
     }
     let known: HashMap<&[u8], u32> =
-        hashed::map(tokens.iter().map(|(id, token)| (token, id))).map_err(failed)?;
+        hashed::map(tokens.iter().map(|(id, token)| (token.as_slice(), id))).map_err(failed)?;
     let find = |spelling: &str| added.id(spelling).or(known.get(spelling.as_bytes()).copied());
     let mut special = [0; 5];
     for (((_, usual), role), id) in SPECIAL.iter().zip(&config.roles).zip(&mut special) {
@@ -185,7 +184,8 @@ fn assemble(
     // Special tokens are tokens of the vocabulary, whatever lies between.
     let last = special.iter().copied().max().unwrap_or_default();
     let within = added.iter().filter(|(id, _)| *id <= last);
-    tokens.add(within.map(|(id, token)| (id, token.spelling.as_str()))).map_err(failed)?;
+    let within = within.map(|(id, token)| (id, token.spelling.as_bytes()));
+    tokens.add(within, |token| limit::joined_bytes(&[token])).map_err(failed)?;
     let added = added.words(&special).map_err(|failure| failure.at(name_of(source)))?;
     Ok(WordPieceVocabulary { tokens: json::without_holes(tokens, source)?, special, added })
 }

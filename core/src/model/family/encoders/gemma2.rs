@@ -76,7 +76,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     Ok(found)
 }
 
-/// Reads the text model in the full one's settings.
+/// Reads the text model from the member of the full model's settings that describes it.
 fn read_inner<'t>(text: &Object<'t>) -> Read<'t, FamilyModel> {
     let settings = Settings { object: text };
     settings.only("model_type", "only embedding_gemma2_text is honoured", &[TEXT])?;
