@@ -78,8 +78,8 @@ impl<'t> ChatTemplate<'t> {
     ///
     /// # Errors
     ///
-    /// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) at a construct that is not known, and for a template that
-    /// does not show both the question and the text.
+    /// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) at a construct that is not known,
+    /// and for a template that does not show both the question and the text.
     pub fn read(text: &'t str) -> Read<'t, Self> {
         let mut takes_instruction = false;
         for has_instruction in [true, false] {
