@@ -1,6 +1,6 @@
 //! Whatever a file holds.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nanoembed_core::event::Format;
@@ -14,6 +14,7 @@ use crate::files::literal;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
+use crate::open::reading::Reading;
 use crate::open::source::Source;
 use crate::words::Words;
 use crate::words::read::start::Start;
@@ -101,7 +102,7 @@ pub struct ModelOptions {
     requantize: bool,
     memory: Option<u64>,
     limits: Limits,
-    unknown: Vec<String>,
+    reading: Reading,
 }
 
 impl ModelOptions {
@@ -144,8 +145,23 @@ impl ModelOptions {
     /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Model::warnings`]
     /// lists them.
     #[must_use]
-    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reading.unknown = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
+    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
+    #[must_use]
+    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
+        self.reading.adapter = folder.into();
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 
     /// The options of a model that embeds.
@@ -153,7 +169,7 @@ impl ModelOptions {
     pub fn encoder(&self) -> EncoderOptions {
         let options = Encoder::options().max_tokens(self.max_tokens).limits(self.limits);
         let options = options.precise(self.precise).requantize(self.requantize);
-        options.allow_unknown(self.unknown.iter().cloned())
+        options.reading(self.reading.clone())
     }
 
     /// Opens a file or folder: see [`Model::open`].
@@ -168,7 +184,7 @@ impl ModelOptions {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
-        let source = Arc::new(Source::open_allowing(path, &self.unknown)?);
+        let source = Arc::new(Source::open_with(path, &self.reading)?);
         let opened = LoadedModel::within(&source, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
@@ -184,7 +200,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        let source = Arc::new(Source::from_bytes_allowing(bytes, &self.unknown));
+        let source = Arc::new(Source::from_bytes_with(bytes, &self.reading)?);
         self.model(&LoadedModel::within(&source, &self.limits)?)
     }
 
@@ -194,6 +210,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Model> {
+        self.reading.check_without_folder()?;
         self.model(&LoadedModel::within(&Arc::new(Source::built_in()?), &self.limits)?)
     }
 
@@ -224,6 +241,7 @@ impl ModelOptions {
         Self::refuse(self.max_tokens.is_some(), "max_tokens", kind)?;
         Self::refuse(self.precise, "precise", kind)?;
         Self::refuse(self.requantize, "requantize", kind)?;
+        Self::refuse(self.reading.adapter.is_some(), "adapter", kind)?;
         Self::refuse(self.memory.is_some(), "memory", kind)
     }
 

@@ -1,7 +1,7 @@
 //! Texts to token ids, whatever the model.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
@@ -14,6 +14,7 @@ use crate::files::literal;
 use crate::folder::prompts::{Prefix, Prompts};
 use crate::limits::{Limits, max_tokens};
 use crate::open::loaded_model::LoadedModel;
+use crate::open::reading::Reading;
 use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::role::Role;
@@ -172,8 +173,7 @@ fn other_route(role: Role) -> Error {
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     limits: Limits,
-    role: Role,
-    unknown: Vec<String>,
+    reading: Reading,
 }
 
 impl TokenizerOptions {
@@ -188,7 +188,7 @@ impl TokenizerOptions {
     /// The role of the texts. A model with a Router may have another tokenizer for each role.
     #[must_use]
     pub const fn role(mut self, role: Role) -> Self {
-        self.role = role;
+        self.reading.role = role;
         self
     }
 
@@ -196,8 +196,23 @@ impl TokenizerOptions {
     /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Tokenizer::warnings`]
     /// lists them.
     #[must_use]
-    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reading.unknown = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
+    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
+    #[must_use]
+    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
+        self.reading.adapter = folder.into();
+        self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 
     /// Opens a tokenizer: see [`Tokenizer::open`].
@@ -207,7 +222,7 @@ impl TokenizerOptions {
     /// As [`Tokenizer::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Tokenizer> {
         let path = &*literal(path.as_ref());
-        self.open_source(Source::open_for(path, self.role, &self.unknown)?, is_model(path))
+        self.open_source(Source::open_with(path, &self.reading)?, is_model(path))
     }
 
     #[doc(hidden)]

@@ -79,6 +79,7 @@ def convert(
     metadata: Mapping[str, str] | None = None,
     as_: Role | None = None,
     allow_unknown: Iterable[str] = (),
+    adapter: Path | None = None,
     duplicates: Literal["error", "first"] | None = None,
     utf8: Literal["error", "lossy", "bytes"] | None = None,
     normalize: bool | None = None,
@@ -106,6 +107,7 @@ def convert(
         Router, instead of its default route.
     :param allow_unknown: names of settings in a folder's files that are passed over, with a
         ``UserWarning`` each, where nobody knows what they change and the model would be refused.
+    :param adapter: the folder of a LoRA adapter to merge into a model in a folder.
 
     Of word vectors:
 
@@ -131,6 +133,7 @@ def convert(
         "name": name,
         "as_": as_,
         "allow_unknown": list(allow_unknown) or None,
+        "adapter": adapter,
     }
     of_words = {
         "duplicates": duplicates,
@@ -155,6 +158,7 @@ def convert(
             "metadata": entries,
             "role": as_,
             "allow_unknown": list(allow_unknown),
+            "adapter": None if adapter is None else os.fspath(adapter),
         }
         found = _native.convert_model(input, output, type or "f32", options)
     else:

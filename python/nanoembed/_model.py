@@ -56,6 +56,7 @@ class Model:
         requantize: bool = False,
         limits: Limits | None = None,
         allow_unknown: Iterable[str] = (),
+        adapter: str | os.PathLike[str] | None = None,
     ) -> None:
         """Opens a model.
 
@@ -77,6 +78,8 @@ class Model:
             memory a thread.
         :param allow_unknown: names of unknown settings to ignore, with a ``UserWarning`` each, in a folder's
             files or in a file that keeps their texts; the model would be refused for them.
+        :param adapter: the folder of a LoRA adapter, as peft saves it, to merge into a model in a folder.
+            Texts that it has, such as a tokenizer, are used instead of the model's.
         :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
         :raises ModelError: something is wrong with the file or the model in it.
         """
@@ -96,6 +99,7 @@ class Model:
             "requantize": requantize,
             "limits": limits,
             "allow_unknown": _names(allow_unknown),
+            "adapter": None if adapter is None else os.fspath(adapter),
         }
         self._native = _native.Model(self._path, self._data, **self._options)
 

@@ -69,6 +69,7 @@ class Model:
         requantize: bool,
         limits: Limits | None,
         allow_unknown: list[str],
+        adapter: str | None,
     ) -> None: ...
     @property
     def kind(self) -> str: ...
@@ -146,6 +147,7 @@ class ModelOptions(TypedDict):
     metadata: list[tuple[str, str]]
     role: str | None
     allow_unknown: list[str]
+    adapter: str | None
 
 class WordOptions(TypedDict):
     duplicates: str

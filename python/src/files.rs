@@ -79,6 +79,8 @@ pub(crate) struct ModelOptions {
     role: Option<String>,
     #[pyo3(item)]
     allow_unknown: Vec<String>,
+    #[pyo3(item)]
+    adapter: Option<PathBuf>,
 }
 
 impl ModelOptions {
@@ -93,7 +95,8 @@ impl ModelOptions {
             .calibrate(self.calibrate)
             .pooler(self.pooler)
             .name(self.name)
-            .allow_unknown(self.allow_unknown);
+            .allow_unknown(self.allow_unknown)
+            .adapter(self.adapter);
         let entries = self.metadata.into_iter();
         Ok(entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value)))
     }

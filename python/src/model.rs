@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use nanoembed::open::reading::Reading;
 use nanoembed::open::source::Source;
 use nanoembed::{
     Bytes, CrossEncoder, Encoder, Limits, Model as AnyModel, ModelOptions, Prefix, Role, Tokenizer,
@@ -30,7 +31,7 @@ pub(crate) struct Model {
     /// As it was asked for.
     max_tokens: Option<usize>,
     limits: Limits,
-    allow_unknown: Vec<String>,
+    reading: Reading,
     opened: AnyModel,
     threads: Chosen,
     /// The encoder that a model that continues texts embeds by.
@@ -104,7 +105,7 @@ type Tokens = (Vec<u32>, bool);
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits, allow_unknown))]
+    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits, allow_unknown, adapter))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn new(
         py: Python<'_>,
@@ -117,12 +118,14 @@ impl Model {
         requantize: bool,
         limits: Option<Given>,
         allow_unknown: Vec<String>,
+        adapter: Option<PathBuf>,
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
         let limits = self::limits(limits.as_ref());
         let options = AnyModel::options().max_tokens(max_tokens).memory(memory);
         let options = options.precise(precise).requantize(requantize).limits(limits);
-        let options = options.allow_unknown(&allow_unknown);
+        let reading = Reading { unknown: allow_unknown, adapter, ..Reading::default() };
+        let options = options.reading(reading.clone());
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
             (None, Some(data)) => Origin::Bytes(data.into()),
@@ -144,7 +147,7 @@ impl Model {
             options,
             max_tokens,
             limits,
-            allow_unknown,
+            reading,
             opened,
             threads,
             pooled,
@@ -448,12 +451,13 @@ impl Model {
             _ => (text, Role::Text),
         };
         self.opened_once(py, cell, || {
-            let options = Tokenizer::options().limits(self.limits).role(role);
-            let options = options.allow_unknown(&self.allow_unknown);
+            let reading = self.reading.in_role(role);
+            let options = Tokenizer::options().limits(self.limits).reading(reading);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),
                 Origin::Bytes(bytes) => {
-                    Source::from_bytes_allowing(bytes.clone(), &self.allow_unknown)
+                    let source = Source::from_bytes_with(bytes.clone(), &self.reading);
+                    source.or_exception(py)?
                 }
                 Origin::BuiltIn => Source::built_in()?,
             };

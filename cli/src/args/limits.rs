@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use nanoembed::open::reading::Reading;
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 use nanoembed::{Limits, Role};
@@ -32,7 +33,7 @@ pub(crate) struct SessionLimit {
 /// A model or file that a command reads, beside texts and settings.
 pub(crate) enum Read<'c> {
     /// A model that it runs.
-    Model(&'c Path),
+    Model { path: &'c Path, adapter: Option<&'c Path> },
     /// Files whose content it shows, checks or writes in another form.
     Files(&'c Path),
 }
@@ -40,7 +41,7 @@ pub(crate) enum Read<'c> {
 impl Read<'_> {
     pub(crate) const fn path(&self) -> &Path {
         match self {
-            Self::Model(path) | Self::Files(path) => path,
+            Self::Model { path, .. } | Self::Files(path) => path,
         }
     }
 
@@ -48,10 +49,13 @@ impl Read<'_> {
     /// cannot be opened: the command says why.
     fn bytes(&self) -> Option<(u64, String)> {
         match self {
-            Self::Model(path) => {
+            Self::Model { path, adapter } => {
                 // Of a model with a Router, texts of each role may need other files.
                 let roles = [Role::Text, Role::Query, Role::Document].into_iter();
-                let mut sources = roles.filter_map(|role| Source::open_for(path, role, &[]).ok());
+                let reading =
+                    Reading { adapter: adapter.map(Path::to_owned), ..Reading::default() };
+                let mut sources =
+                    roles.filter_map(|role| Source::open_with(path, &reading.in_role(role)).ok());
                 let first = sources.next()?;
                 let others = first.route().is_some().then_some(sources).into_iter().flatten();
                 let most = others.map(|source| source.bytes()).fold(first.bytes(), u64::max);

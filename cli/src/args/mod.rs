@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use nanoembed::inspect::verification::{Finding, verify_files};
+use nanoembed::open::reading::Reading;
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 use nanoembed::words::Policy;
@@ -66,6 +67,9 @@ pub(crate) struct ModelArgs {
     #[command(flatten)]
     unknown: UnknownArgs,
 
+    #[command(flatten)]
+    adapter: AdapterArgs,
+
     /// Number of threads [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
@@ -84,6 +88,22 @@ impl UnknownArgs {
     /// The names, as they were given.
     pub(crate) fn names(&self) -> &[String] {
         &self.allow_unknown
+    }
+}
+
+/// An adapter of the model.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AdapterArgs {
+    /// Merge the LoRA adapter in FOLDER, as peft saves it, into the model, which has to be in a
+    /// folder, too; texts that FOLDER has are used instead of the model's
+    #[arg(long, value_name = "FOLDER")]
+    adapter: Option<PathBuf>,
+}
+
+impl AdapterArgs {
+    /// The folder, if one was given.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.adapter.as_deref()
     }
 }
 
@@ -215,7 +235,8 @@ pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
 impl ModelArgs {
     /// The model's file, unless it is the one that is built in.
     pub(crate) fn reads(&self) -> Vec<Read<'_>> {
-        self.model.as_deref().map(Read::Model).into_iter().collect()
+        let model = |path| Read::Model { path, adapter: self.adapter.folder() };
+        self.model.as_deref().map(model).into_iter().collect()
     }
 
     /// Opens the model's files, verified first if that was asked for. What is made of them has the
@@ -234,8 +255,15 @@ impl ModelArgs {
             };
             verify_model(path, quiet)?;
         }
+        let adapter = self.adapter.folder().map(Path::to_owned);
         match &self.model {
-            Some(path) => Source::open_for(path, role, self.unknown.names()),
+            Some(path) => {
+                let unknown = self.unknown.names().to_vec();
+                Source::open_with(path, &Reading { role, unknown, adapter })
+            }
+            None if adapter.is_some() => {
+                Err(Error::argument("adapter", "needs the model's folder in `--model`"))
+            }
             None => Source::built_in(),
         }
     }

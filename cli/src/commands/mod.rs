@@ -70,7 +70,7 @@ impl Command {
             Self::Search(command) => command.embedder.model.reads(),
             Self::Rerank(command) => command.model.reads(),
             Self::Tokenize(command) => command.model.reads(),
-            Self::Generate(command) => vec![Read::Model(&command.model)],
+            Self::Generate(command) => vec![Read::Model { path: &command.model, adapter: None }],
             Self::Inspect(command) => each_file(&command.files),
             Self::Verify(command) => each_file(&command.files),
             Self::Convert(command) => vec![Read::Files(&command.input)],

@@ -100,6 +100,38 @@ fn files_that_are_made_of_an_adapter_have_the_vectors_of_the_merged_model() {
     }
 }
 
+#[test]
+fn an_adapter_is_merged_into_the_model_that_is_named_with_it() {
+    for all in ADAPTERS {
+        let [adapter, base, _] = all;
+        let (work, near) = beside(all);
+        let far = work.path().join("elsewhere");
+        put(adapter, &far);
+        let base = models().join(base);
+        let file = work.path().join("o.weights");
+        let [base, far, file] = [&base, &far, &file].map(|path| path.to_str().unwrap());
+        let both = ["-m", base, "--adapter", far];
+        let named =
+            stdout(&[&["embed", "Bread and butter", "--format", "jsonl"], &both[..]].concat(), "");
+        assert_eq!(named, embedded(&near));
+        assert_ne!(named, embedded(Path::new(base)));
+        stdout(&[&["tokenize", "Bread and butter"], &both[..]].concat(), "");
+        stdout(&["convert", base, file, "--adapter", far], "");
+        assert_eq!(embedded(Path::new(file)), named);
+        let out = &format!("{file}.amb");
+        for (arguments, status, named) in [
+            (&["embed", "a", "--adapter", far][..], 2, "--model"),
+            (&["embed", "a", "-m", file, "--adapter", far], 2, "models in folders"),
+            (&["convert", file, out, "--adapter", far], 2, "models in folders"),
+            (&["convert", base, "o.gguf", "--adapter", far], 2, "GGUF"),
+            (&["embed", "a", "-m", base, "--adapter", base], 1, CONFIG),
+        ] {
+            let said = failure(arguments, b"", status);
+            assert!(said.contains(named), "{arguments:?}: {said}");
+        }
+    }
+}
+
 /// The names of tensors and their shapes are changed without a change of the header's length.
 fn with_weights(folder: &Path, from: &str, to: &str) {
     let path = folder.join(WEIGHTS);

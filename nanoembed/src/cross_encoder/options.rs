@@ -1,6 +1,6 @@
 //! Options of a cross-encoder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::CrossEncoder;
@@ -9,6 +9,7 @@ use crate::files::literal;
 use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
+use crate::open::reading::Reading;
 use crate::open::source::Source;
 
 /// Options of a cross-encoder; those that are not set are the folder's.
@@ -17,7 +18,7 @@ pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
     pub(super) limits: Limits,
     pub(super) prompt: Prefix,
-    unknown: Vec<String>,
+    reading: Reading,
 }
 
 impl CrossEncoderOptions {
@@ -47,8 +48,17 @@ impl CrossEncoderOptions {
     /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`CrossEncoder::warnings`]
     /// lists them.
     #[must_use]
-    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reading.unknown = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
+    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
+    #[must_use]
+    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
+        self.reading.adapter = folder.into();
+        self
     }
 
     /// Opens a model: see [`CrossEncoder::open`].
@@ -58,7 +68,7 @@ impl CrossEncoderOptions {
     /// As [`CrossEncoder::open`]; [`Kind::Usage`](crate::Kind::Usage) for what this model does not
     /// have; [`Kind::NotFound`](crate::Kind::NotFound) for a prompt that it does not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<CrossEncoder> {
-        self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
+        self.open_source(Source::open_with(&literal(path.as_ref()), &self.reading)?)
     }
 
     #[doc(hidden)]

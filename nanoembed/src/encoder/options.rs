@@ -1,6 +1,6 @@
 //! Options of an encoder.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Encoder;
@@ -11,6 +11,7 @@ use crate::files::literal;
 use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
+use crate::open::reading::Reading;
 use crate::open::source::Source;
 use crate::role::Role;
 
@@ -46,7 +47,7 @@ pub struct EncoderOptions {
     pub(super) pooling: Option<Pooling>,
     pub(super) prompt: Prefix,
     pub(super) limits: Limits,
-    unknown: Vec<String>,
+    reading: Reading,
 }
 
 impl EncoderOptions {
@@ -118,8 +119,21 @@ impl EncoderOptions {
     /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Encoder::warnings`]
     /// lists them.
     #[must_use]
-    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reading.unknown = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
+    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
+    #[must_use]
+    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
+        self.reading.adapter = folder.into();
+        self
+    }
+
+    pub(crate) fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 
     /// Opens a model: see [`Encoder::open`].
@@ -129,8 +143,8 @@ impl EncoderOptions {
     /// As [`Encoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does not
     /// have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Encoder> {
-        let role = Role::from_prompt(&self.prompt);
-        self.open_source(Source::open_for(&literal(path.as_ref()), role, &self.unknown)?)
+        let reading = self.reading.in_role(Role::from_prompt(&self.prompt));
+        self.open_source(Source::open_with(&literal(path.as_ref()), &reading)?)
     }
 
     /// A model in memory: see [`Encoder::from_bytes`].
@@ -139,7 +153,7 @@ impl EncoderOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Encoder> {
-        self.open_source(Source::from_bytes_allowing(bytes, &self.unknown))
+        self.open_source(Source::from_bytes_with(bytes, &self.reading)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].
@@ -148,6 +162,7 @@ impl EncoderOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Encoder> {
+        self.reading.check_without_folder()?;
         self.open_source(Source::built_in()?)
     }
 

@@ -1,5 +1,6 @@
 //! LoRA adapters: the adapter in a folder, and the model near it that it adapts.
 
+use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
@@ -22,13 +23,24 @@ impl FolderAdapter {
         let Some(settings) = texts.read(|texts| Adapter::read(texts))? else { return Ok(None) };
         let folder = texts.path();
         let base = base_near(folder, &settings.base)?;
+        Self::new(settings, folder, base).map(Some)
+    }
+
+    /// The adapter in the folder of `texts`, for the model in the folder `base`.
+    pub(crate) fn for_model(texts: &FolderTexts, base: PathBuf) -> Result<Self> {
+        let settings = texts.read(|texts| Adapter::read(texts))?;
+        let missing = || Error::reading(name_of(&texts.file(ADAPTER)), &NotFound.into());
+        Self::new(settings.ok_or_else(missing)?, texts.path(), base)
+    }
+
+    fn new(settings: Adapter, folder: &Path, base: PathBuf) -> Result<Self> {
         if base != folder && base.join(ADAPTER).exists() {
             let message = "the model that the adapter is for has an adapter itself";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message)
                 .at(name_of(&folder.join(ADAPTER)))
                 .with_hint("merge that one with peft's `merge_and_unload` first"));
         }
-        Ok(Some(Self { settings, folder: folder.to_owned(), base }))
+        Ok(Self { settings, folder: folder.to_owned(), base })
     }
 }
 
@@ -53,5 +65,7 @@ fn base_near(folder: &Path, name: &str) -> Result<PathBuf> {
     let message = format!("`base_model_name_or_path` is {name:?}, which is not near this folder");
     Err(Error::input(ErrorKind::UnsupportedSetting, message)
         .at(name_of(&folder.join(ADAPTER)))
-        .with_hint(format!("put the model's folder beside the adapter's and call it `{last}`")))
+        .with_hint(format!(
+            "put the model's folder beside the adapter's and call it `{last}`, or name both: `--model MODEL --adapter FOLDER`"
+        )))
 }

@@ -126,6 +126,11 @@ impl FolderTexts {
         Self { base, ..self }
     }
 
+    /// The folder of the model that the folder's adapter is for, if it has one.
+    pub(crate) fn base(&self) -> Option<&Path> {
+        self.base.as_deref()
+    }
+
     /// The texts of `folder`, which is that of the model or of a module, read in the same way.
     pub(crate) fn of_module(&self, folder: &Path) -> Self {
         let base = self.base.clone().filter(|_| folder == self.folder);

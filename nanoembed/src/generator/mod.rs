@@ -27,6 +27,7 @@ use crate::files::literal;
 use crate::limits::Limits;
 use crate::open::causal::Causal;
 use crate::open::loaded_model::LoadedModel;
+use crate::open::reading::Reading;
 use crate::open::source::Source;
 
 pub use pieces::Pieces;
@@ -103,7 +104,8 @@ impl GeneratorOptions {
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
             None => {
-                let source = Arc::new(Source::open_allowing(path, &self.unknown)?);
+                let reading = Reading { unknown: self.unknown.clone(), ..Reading::default() };
+                let source = Arc::new(Source::open_with(path, &reading)?);
                 LoadedModel::within(&source, &self.limits)?.causal_to_generate()?
             }
         };

@@ -2,6 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
+//! | `reading` | how files are read: unknown settings, an adapter, the role of texts |
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
 //! | `causal` | a model that continues texts, and its source |
@@ -12,4 +13,5 @@ pub(crate) mod causal;
 pub(crate) mod described_model;
 pub(crate) mod folder;
 pub(crate) mod loaded_model;
+pub mod reading;
 pub mod source;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folder::files::EncoderFolder;
+use super::reading::Reading;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::error::{Error, Result, name_of};
@@ -56,32 +57,35 @@ impl Source {
     /// `-` is stdin; the name of the model that is part of the program means that, unless there is
     /// such a file.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_allowing(path, &[])
+        Self::open_with(path, &Reading::default())
     }
 
-    /// The same, but unknown settings of these names are ignored in the texts of a folder, or of a
-    /// file that keeps them: see [`warnings`](Self::warnings).
-    pub fn open_allowing(path: &Path, unknown: &[String]) -> Result<Self> {
-        Self::open_for(path, Role::Text, unknown)
-    }
-
-    /// The same for texts of a role, for which a model with a Router may have other modules.
-    pub fn open_for(path: &Path, role: Role, unknown: &[String]) -> Result<Self> {
+    /// The same, read as `reading` says. Settings that are ignored have [`warnings`](Self::warnings).
+    pub fn open_with(path: &Path, reading: &Reading) -> Result<Self> {
         if is_built_in_name(path) {
+            reading.check_without_folder()?;
             return Self::built_in();
         }
-        let allowed = Arc::new(Allowed::new(unknown));
+        let (role, allowed) = (reading.role, Arc::new(Allowed::new(&reading.unknown)));
         if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
+            if reading.adapter.is_some() {
+                let message = "is for models that embed or compare texts, and this continues texts";
+                return Err(Error::argument("adapter", message));
+            }
             let name = bundle.name();
             allowed.check()?;
             return Ok(Self { allowed, ..Self::new(name, Content::Bundle(Box::new(bundle))) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = EncoderFolder::open_for(path, role, &allowed)?;
+            let folder = match &reading.adapter {
+                Some(adapter) => EncoderFolder::open_adapted(path, adapter, role, &allowed)?,
+                None => EncoderFolder::open_for(path, role, &allowed)?,
+            };
             allowed.check()?;
             let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
             return Ok(Self { role, allowed, ..opened });
         }
+        reading.check_without_folder()?;
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
         Ok(Self { allowed, ..Self::new(name_of(path), Content::Whole(bytes.into())) })
     }
@@ -129,13 +133,14 @@ impl Source {
 
     /// A file in memory.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
-        Self::from_bytes_allowing(bytes, &[])
+        Self::new("the model", Content::Whole(bytes.into()))
     }
 
-    /// The same, but unknown settings of these names are ignored in its texts.
-    pub fn from_bytes_allowing(bytes: impl Into<Bytes>, unknown: &[String]) -> Self {
-        let allowed = Arc::new(Allowed::new(unknown));
-        Self { allowed, ..Self::new("the model", Content::Whole(bytes.into())) }
+    /// The same, read as `reading` says.
+    pub fn from_bytes_with(bytes: impl Into<Bytes>, reading: &Reading) -> Result<Self> {
+        reading.check_without_folder()?;
+        let allowed = Arc::new(Allowed::new(&reading.unknown));
+        Ok(Self { allowed, ..Self::from_bytes(bytes) })
     }
 
     /// The structure of the file called `name`, without its weights.

@@ -21,7 +21,7 @@ use nanoembed::words;
 
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
-use crate::args::{GivenRole, UnknownArgs};
+use crate::args::{AdapterArgs, GivenRole, UnknownArgs};
 use crate::error::{Error, Result, name_of, name_of_output};
 use crate::progress::Terminal;
 use crate::streams;
@@ -129,6 +129,9 @@ pub(crate) struct Convert {
     unknown: UnknownArgs,
 
     #[command(flatten)]
+    adapter: AdapterArgs,
+
+    #[command(flatten)]
     words: WordArgs,
 }
 
@@ -214,6 +217,7 @@ impl Convert {
             .name(self.name.clone())
             .role(GivenRole::role(self.role))
             .allow_unknown(self.unknown.names())
+            .adapter(self.adapter.folder().map(Path::to_owned))
             .created(created()?);
         let entries = self.metadata.iter();
         Ok(entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value)))
@@ -238,6 +242,7 @@ impl Convert {
             ("--pooler", self.pooler, config),
             ("--name", self.name.is_some(), "models"),
             ("--as", self.role.is_some(), "folders of models with a Router"),
+            ("--adapter", self.adapter.folder().is_some(), "models in folders"),
             ("--allow-unknown", !self.unknown.names().is_empty(), "models in folders"),
             ("--json", self.json, "models"),
         ];

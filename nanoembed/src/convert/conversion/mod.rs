@@ -116,11 +116,16 @@ impl Conversion {
                     let decoder = || DecoderSettings::allowing(&self.input, config, allowed);
                     Ok(self.input.join(ADAPTER).exists() && decoder()?.is_none())
                 };
-                let is_deeper = config.is_none()
-                    && self.input.is_dir()
-                    && (has_adapter()? || first()?.is_some_and(|folder| !folder.is_empty()));
-                if is_deeper {
-                    let folder = EncoderFolder::open_for(&self.input, self.role, allowed)?;
+                let is_deeper = || {
+                    let is_deeper = || first().map(|first| first.is_some_and(|it| !it.is_empty()));
+                    Ok(self.input.is_dir() && (has_adapter()? || is_deeper()?))
+                };
+                if self.adapter.is_some() || (config.is_none() && is_deeper()?) {
+                    let (path, role) = (&self.input, self.role);
+                    let folder = match &self.adapter {
+                        Some(adapter) => EncoderFolder::open_adapted(path, adapter, role, allowed),
+                        None => EncoderFolder::open_for(path, role, allowed),
+                    }?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
                     allowed.check()?;

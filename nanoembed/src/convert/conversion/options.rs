@@ -44,6 +44,7 @@ pub struct Conversion {
     pub(super) created: Option<SystemTime>,
     pub(super) role: Role,
     pub(super) unknown: Vec<String>,
+    pub(super) adapter: Option<PathBuf>,
 }
 
 impl Conversion {
@@ -68,6 +69,7 @@ impl Conversion {
             created: None,
             role: Role::Text,
             unknown: Vec::new(),
+            adapter: None,
         }
     }
 
@@ -172,6 +174,13 @@ impl Conversion {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
     }
 
+    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
+    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
+    #[must_use]
+    pub fn adapter(self, folder: impl Into<Option<PathBuf>>) -> Self {
+        Self { adapter: folder.into(), ..self }
+    }
+
     /// The form of the input.
     pub(super) fn form(&self) -> ModelForm {
         self.from.unwrap_or_else(|| ModelForm::detect(&self.input))
@@ -239,6 +248,11 @@ impl Conversion {
                 "is for `.weights` files without a vocabulary",
             ),
             ("calibrate", self.calibrate.is_some() && !is_tuned, "is for types of few bits"),
+            (
+                "adapter",
+                self.adapter.is_some() && from != ModelForm::HuggingFace,
+                "is for models in folders",
+            ),
             ("pooler", self.pooler && !has_config, with_config),
         ];
         match rules.into_iter().find(|(_, is_refused, _)| *is_refused) {
@@ -263,6 +277,7 @@ impl Conversion {
             ("vocab", self.vocab.is_some()),
             ("calibrate", self.calibrate.is_some()),
             ("pooler", self.pooler),
+            ("adapter", self.adapter.is_some()),
             ("name", self.name.is_some()),
             ("metadata", !self.metadata.is_empty()),
         ];

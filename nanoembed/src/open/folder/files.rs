@@ -43,6 +43,24 @@ impl EncoderFolder {
         let folder = model_folder(&folder_of(path))?;
         let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
         let adapter = FolderAdapter::among(&texts)?;
+        Self::from_texts(path, texts, adapter)
+    }
+
+    /// The model that `path` names, with the adapter in a folder that may lie anywhere.
+    pub(crate) fn open_adapted(
+        path: &Path,
+        adapter: &Path,
+        role: Role,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Self> {
+        let texts = FolderTexts::new(adapter).allowing(allowed).for_role(role);
+        let base = model_folder(&folder_of(path))?;
+        let found = FolderAdapter::for_model(&texts, base)?;
+        Self::from_texts(adapter, texts, Some(found))
+    }
+
+    fn from_texts(path: &Path, texts: FolderTexts, adapter: Option<FolderAdapter>) -> Result<Self> {
+        let folder = texts.path().to_owned();
         let texts = texts.adapting(adapter.as_ref().map(|adapter| adapter.base.clone()));
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
@@ -69,7 +87,7 @@ impl EncoderFolder {
                 .map_err(|error| Error::in_file(MODULES, error))?;
         }
         let opened = Self { texts, own_folder, model, files, head };
-        if !allowed.is_empty() {
+        if !opened.texts.allowed().is_empty() {
             // So that all that is passed over is known.
             opened.prompts()?;
         }
@@ -112,7 +130,11 @@ impl EncoderFolder {
 
     /// The same model for texts of another role.
     pub(crate) fn reopened_for(&self, role: Role) -> Result<Self> {
-        Self::open_for(self.texts.path(), role, self.texts.allowed())
+        let (folder, allowed) = (self.texts.path(), self.texts.allowed());
+        match self.texts.base() {
+            Some(base) => Self::open_adapted(base, folder, role, allowed),
+            None => Self::open_for(folder, role, allowed),
+        }
     }
 
     /// The folder of the encoder itself.
