@@ -124,7 +124,7 @@ fn an_adapter_is_merged_into_the_model_that_is_named_with_it() {
             (&["embed", "a", "-m", file, "--adapter", far], 2, "models in folders"),
             (&["convert", file, out, "--adapter", far], 2, "models in folders"),
             (&["convert", base, "o.gguf", "--adapter", far], 2, "GGUF"),
-            (&["embed", "a", "-m", base, "--adapter", base], 1, CONFIG),
+            (&["embed", "a", "-m", base, "--adapter", base], 3, CONFIG),
         ] {
             let said = failure(arguments, b"", status);
             assert!(said.contains(named), "{arguments:?}: {said}");

@@ -225,6 +225,37 @@ fn has_logits(model: &Path, most: u64, rows: &[Value], numbers: &[Vec<f64>]) {
 }
 
 #[test]
+fn a_causal_reranker_in_a_gguf_file_has_the_logits_of_its_folder() {
+    let Expected { rows, numbers, max_tokens: Some(most) } =
+        Expected::read(&models().join("qwen3_reranker"))
+    else {
+        panic!("the folder has a limit");
+    };
+    let file = models().join("../rerank/qwen3.gguf");
+    has_logits(&file, most, &rows, &numbers);
+    let work = TempDir::new().unwrap();
+    let changed = work.path().join("changed.gguf");
+    let changed_to = |from: &[u8], to: &[u8]| {
+        let mut bytes = std::fs::read(&file).unwrap();
+        let place = bytes.windows(from.len()).position(|it| it == from).unwrap();
+        bytes[place..place + to.len()].copy_from_slice(to);
+        std::fs::write(&changed, bytes).unwrap();
+        failure(&["rerank", "-m", changed.to_str().unwrap(), "q", "t"], b"", 1)
+    };
+    let key = "tokenizer.chat_template.rerank";
+    let said = changed_to(b"{query}", b"{quest}");
+    assert!(said.contains("error[208]") && said.contains(key), "{said}");
+    let said = changed_to(b"template.rerank", b"template.others");
+    assert!(said.contains("error[302]") && said.contains(key), "{said}");
+    let model = file.to_str().unwrap();
+    let said = failure(&["rerank", "-m", model, "--prompt", "x", "q", "t"], b"", 2);
+    assert!(said.contains("template"), "{said}");
+    let out = work.path().join("o.weights");
+    let said = failure(&["convert", model, out.to_str().unwrap()], b"", 1);
+    assert!(said.contains("error[208]") && !out.exists(), "{said}");
+}
+
+#[test]
 fn an_instruction_takes_its_place_in_the_prompt_of_a_reranker() {
     for name in ["qwen3_reranker", "qwen3_reranker_untied", "qwen3_reranker_seqcls_st6"] {
         let folder = models().join(name);

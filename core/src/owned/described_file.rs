@@ -9,9 +9,9 @@ use super::folder::{
 use super::model_fault::ModelFault;
 use super::stored_tokenizer::{TOKENIZER, tokenizer_settings};
 use super::{Pipeline, PipelineParts, gguf_tokenizer, metadata};
-use crate::describe::folder::Kind;
+use crate::describe::folder::{Kind, TemplateText};
 use crate::describe::gguf::{
-    GgufFault, describe, encoder_keys, gguf_has_described_encoder, gguf_module_tensor,
+    GgufFault, Key, describe, encoder_keys, gguf_has_described_encoder, gguf_module_tensor,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::gguf::Gguf;
@@ -79,7 +79,12 @@ impl<'f> DescribedFile<'f> {
         {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
-        let model = FolderModel::from_description(description, None)?;
+        let template = description.template.as_ref().map(TemplateText::checked).transpose();
+        let template = template.map_err(|_| {
+            let only = "the prompt has to have the places {query} and {document}";
+            GgufFault::from(keys.refuse(Key::RerankTemplate, only))
+        })?;
+        let model = FolderModel::from_description(description, template)?;
         let (source, absent) = (ModelSource::Gguf(*file), AbsentSettings::default());
         Ok(Self { source, model, absent, tokenizer: Some(tokenizer) })
     }

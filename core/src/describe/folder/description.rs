@@ -1,7 +1,7 @@
 //! The description of a model that embeds or compares texts.
 
 use super::adapter::ADAPTER;
-use super::chat_template::{CHAT_TEMPLATE, TemplateText};
+use super::chat_template::{CHAT_TEMPLATE, TemplateForm, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
@@ -130,7 +130,7 @@ impl<'a> Description<'a> {
         }
         let path = TextPath { folder: self.modules.folder, name: CHAT_TEMPLATE };
         match (path.text(texts)?, takes_messages) {
-            (Some(text), _) => Ok(Some(TemplateText { path, text })),
+            (Some(text), _) => Ok(Some(TemplateText { path, text, form: TemplateForm::Jinja })),
             (None, Some(_)) => Err(path.missing()),
             (None, None) => Ok(None),
         }

@@ -18,7 +18,7 @@ pub(super) fn logit_score<'t>(config: &Object<'t>) -> Read<'t, TokenScore> {
         name.is_text("causal_logits")
     })?;
     config.finish(&[])?;
-    Ok(TokenScore { yes, no })
+    Ok(TokenScore { yes, no, rows: None })
 }
 
 /// Rejects tokens that a model with so many tokens does not have.

@@ -36,7 +36,9 @@ mod words;
 mod write;
 
 pub use adapter::{ADAPTER, AdapterSettings};
-pub use chat_template::{CHAT_TEMPLATE, ChatTemplate, PutPart, TemplatePart, TemplateText};
+pub use chat_template::{
+    CHAT_TEMPLATE, ChatTemplate, PutPart, TemplateForm, TemplatePart, TemplateText,
+};
 pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;

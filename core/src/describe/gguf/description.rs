@@ -6,11 +6,14 @@ use super::fault::GgufFault;
 use super::key::Key;
 use super::keys::Keys;
 use super::recipe;
+use super::refusal::{GgufRefusal, Outcome};
 use super::{GgufArchitecture, check_tensors, gguf_architecture, gguf_is_encoder};
 use crate::describe::folder::{Description, EncoderSettings, Kind, ModuleList};
+use crate::describe::folder::{TemplateForm, TemplateText, TextPath};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::model::FamilyModel;
 
 /// Returns true for a file with an encoder, except for a BERT with WordPiece, whose settings
 /// [`gguf_bert_config`](super::gguf_bert_config) reads.
@@ -37,7 +40,7 @@ fn is_plain_bert(file: &Gguf<'_>) -> bool {
 ///
 /// The key or tensor at fault; [`ErrorKind::SplitFile`] for one of several files of a model;
 /// [`ErrorKind::UnsupportedArchitecture`].
-pub fn gguf_description<'a>(file: &Gguf<'a>) -> Result<Description<'static>, GgufFault<'a>> {
+pub fn gguf_description<'a>(file: &Gguf<'a>) -> Result<Description<'a>, GgufFault<'a>> {
     describe(&encoder_keys(file)?)
 }
 
@@ -53,7 +56,7 @@ pub(crate) fn encoder_keys<'a>(file: &Gguf<'a>) -> Result<Keys<'a>, GgufFault<'a
 /// As [`gguf_description`], and checks all keys but those of the tokenizer, which are not read.
 pub(crate) fn describe_without_tokenizer<'a>(
     file: &Gguf<'a>,
-) -> Result<Description<'static>, GgufFault<'a>> {
+) -> Result<Description<'a>, GgufFault<'a>> {
     let keys = encoder_keys(file)?;
     let description = describe(&keys)?;
     keys.know_tokenizer();
@@ -64,13 +67,13 @@ pub(crate) fn describe_without_tokenizer<'a>(
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedArchitecture);
 
 /// Describes the encoder with these keys.
-pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'static>, GgufFault<'a>> {
+pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'a>, GgufFault<'a>> {
     let family = read_family(keys).ok_or(UNSUPPORTED)??;
     let modules = recipe::modules(keys, &family)?;
     let max_tokens = recipe::max_tokens(keys, family.config.positions)?;
     check_tensors(&keys.file, &family)?;
     Ok(Description {
-        template: None,
+        template: template(keys, &family)?,
         // Models that compare texts have only their head.
         modules: if family.classifier.is_some() { ModuleList::NONE } else { modules },
         kind: Kind::Transformer(family),
@@ -78,4 +81,15 @@ pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'static>, Gguf
         tokenizer_limit: Some(max_tokens as u64),
         on_scores: None,
     })
+}
+
+/// The prompt of a model that compares texts by two of its tokens.
+fn template<'a>(keys: &Keys<'a>, family: &FamilyModel) -> Outcome<'a, Option<TemplateText<'a>>> {
+    const KEY: Key = Key::RerankTemplate;
+    if family.classifier.is_none_or(|head| head.token_score.is_none()) {
+        return Ok(None);
+    }
+    let text = keys.text(KEY)?.ok_or(GgufRefusal::missing(KEY.name()))?;
+    let path = TextPath { folder: "", name: KEY.name() };
+    Ok(Some(TemplateText { path, text, form: TemplateForm::Places }))
 }

@@ -18,7 +18,7 @@ use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
 use super::scaling::position_divisor;
-use super::tensors::HEAD;
+use super::tensors::{LOGITS, head_tensors};
 use super::value::unsigned;
 use super::windows::{LISTED, listed_window};
 use crate::event::Value;
@@ -77,17 +77,23 @@ fn classifier<'a>(keys: &Keys<'a>) -> Outcome<'a, Option<ClassifierModel>> {
     if keys.value(Key::PoolingType).and_then(unsigned) != Some(RANK) {
         return Ok(None);
     }
-    if keys.architecture != GgufArchitecture::Bert.name() {
-        let only = "models that rank texts (4) are known of the architecture `bert` alone";
-        return Err(keys.refuse(Key::PoolingType, only));
-    }
-    if let Some(missing) = HEAD.iter().find(|name| keys.file.tensor(name).is_none()) {
+    let head = match GgufArchitecture::from_name(keys.architecture) {
+        Some(GgufArchitecture::Bert) => ClassifierModel::GGUF,
+        Some(GgufArchitecture::Qwen3) => ClassifierModel::GGUF_CAUSAL,
+        _ => {
+            let only = "models that rank texts (4) are known of `bert` and `qwen3` alone";
+            return Err(keys.refuse(Key::PoolingType, only));
+        }
+    };
+    let mut tensors = head_tensors(&head).iter();
+    if let Some(missing) = tensors.find(|name| keys.file.tensor(name).is_none()) {
         return Err(GgufRefusal::missing(missing));
     }
-    let [_, _, output, _] = HEAD;
-    let rows = keys.file.tensor(output).map_or(0, |it| it.header().shape.rows());
-    let labels = Limit::SIZE.check(rows).unwrap_or(0);
-    Ok(Some(ClassifierModel { labels, ..ClassifierModel::GGUF }))
+    let rows = keys.file.tensor(LOGITS).map_or(0, |it| it.header().shape.rows());
+    Ok(Some(match head.token_score {
+        Some(_) => head,
+        None => ClassifierModel { labels: Limit::SIZE.check(rows).unwrap_or(0), ..head },
+    }))
 }
 
 /// The `model_type` of a model and the configuration of its transformer.

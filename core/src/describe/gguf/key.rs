@@ -171,6 +171,8 @@ keys! {
     TokenTypeCount "tokenizer.ggml.token_type_count" Irrelevant, Irrelevant, Irrelevant;
     AddedTokens "tokenizer.ggml.added_tokens" Irrelevant, Irrelevant, Unknown;
     ChatTemplate "tokenizer.ggml.chat_template" Irrelevant, Irrelevant, Unknown;
+    // Only models that compare texts by it read it.
+    RerankTemplate "tokenizer.chat_template.rerank" Irrelevant, Irrelevant, Irrelevant;
     Charsmap "tokenizer.ggml.precompiled_charsmap" Off, Used, Unknown;
     SuppressedTokens "tokenizer.ggml.suppress_tokens" Off, Used, Unknown;
     LowerCase "tokenizer.ggml.normalizer.lowercase" Off, Used, Used;
@@ -269,7 +271,7 @@ impl Key {
 }
 
 fn is_of_model(name: &str) -> bool {
-    !["general.", TOKENIZER, OWN].iter().any(|prefix| name.starts_with(prefix))
+    !["general.", "tokenizer.", OWN].iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn is_true(value: Value<'_>) -> bool {

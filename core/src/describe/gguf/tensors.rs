@@ -11,7 +11,7 @@ use crate::model::BERT_NAMES;
 use crate::model::config::Config;
 use crate::model::gguf_names::POST;
 use crate::model::weights::Name;
-use crate::model::{FamilyModel, Names, Tensor, TensorName};
+use crate::model::{ClassifierModel, FamilyModel, Names, Tensor, TensorName};
 
 /// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it does
 /// not belong to a BERT encoder.
@@ -50,7 +50,8 @@ const OTHERS: [&str; 3] = ["dense_2.weight", "dense_3.weight", "output.weight"];
 pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()> {
     let FamilyModel { names, config, classifier, .. } = model;
     let is_known = |name: &str| {
-        classifier.is_some() && HEAD.contains(&name) || is_used(file, names, config, name)
+        classifier.as_ref().is_some_and(|head| head_tensors(head).contains(&name))
+            || is_used(file, names, config, name)
     };
     match file.tensors().find(|tensor| !is_known(tensor.header().name)) {
         Some(tensor) => {
@@ -61,9 +62,16 @@ pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()>
     }
 }
 
-/// The tensors of the head that compares texts, which is RoBERTa's.
-pub(super) const HEAD: [&str; 4] =
-    ["cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"];
+/// The layer that computes the logits of a model that compares texts.
+pub(super) const LOGITS: &str = "cls.output.weight";
+
+/// The tensors of a head that compares texts: RoBERTa's, or the rows of two tokens alone.
+pub(super) const fn head_tensors(head: &ClassifierModel) -> &'static [&'static str] {
+    match head.hidden {
+        Some(_) => &["cls.weight", "cls.bias", LOGITS, "cls.output.bias"],
+        None => &[LOGITS],
+    }
+}
 
 fn is_used(file: &Gguf<'_>, names: &Names, config: &Config, name: &str) -> bool {
     let Some(parts) = names.parts(name) else { return OTHERS.contains(&name) };

@@ -54,7 +54,7 @@ impl ClassifierTensors {
                     Some(rows) => rows,
                     None => tied.map_or(Ok(None), |name| find(among, name))?.ok_or(MISSING)?,
                 };
-                rows.check((config.vocabulary, width))?;
+                rows.check((score.rows.unwrap_or(config.vocabulary), width))?;
                 rows.check_row(score.no.map_or(score.yes, |no| no.max(score.yes)))?;
                 Output::Tokens(rows, score)
             }
@@ -93,7 +93,7 @@ impl ClassifierTensors {
             norm: norm.map(|norm| memory.norm(run, &norm, epsilon)).transpose()?,
             output: match output {
                 Output::Classes(layer) => memory.linear(run, layer, DenseActivation::Identity)?,
-                Output::Tokens(rows, TokenScore { yes, no }) => {
+                Output::Tokens(rows, TokenScore { yes, no, .. }) => {
                     memory.difference(run, rows, *yes, *no)?
                 }
             },

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use crate::describe::folder::{ChatTemplate, TemplatePart};
+use crate::describe::folder::{ChatTemplate, TemplateForm, TemplatePart};
 use crate::error::Result;
 use crate::limit::{copied, write};
 
@@ -10,6 +10,7 @@ use crate::limit::{copied, write};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairTemplate {
     text: String,
+    form: TemplateForm,
     takes_instruction: bool,
 }
 
@@ -25,8 +26,8 @@ pub(in crate::owned) struct Filled<'t> {
 impl PairTemplate {
     /// A copy of `template`.
     pub(super) fn from_described(template: &ChatTemplate<'_>) -> Result<Self> {
-        let takes_instruction = template.takes_instruction();
-        Ok(Self { text: copied(template.text())?, takes_instruction })
+        let (form, takes_instruction) = (template.form(), template.takes_instruction());
+        Ok(Self { text: copied(template.text())?, form, takes_instruction })
     }
 
     /// A copy of the template.
@@ -48,7 +49,7 @@ impl PairTemplate {
     pub(in crate::owned) fn render(&self, texts: &Filled<'_>) -> Result<String> {
         let Filled { instruction, query, document } = *texts;
         let mut rendered = String::new();
-        ChatTemplate::each(&self.text, !instruction.is_empty(), &mut |part| {
+        ChatTemplate::each(&self.text, self.form, !instruction.is_empty(), &mut |part| {
             let part = match part {
                 TemplatePart::Text(text) => text,
                 TemplatePart::Query => query,

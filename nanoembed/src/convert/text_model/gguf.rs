@@ -28,6 +28,10 @@ impl<'f> TextModel<'f> {
         };
         let description = gguf_description(&parsed);
         let description = description.map_err(|fault| file.failure(fault.error()))?;
+        if description.template.is_some() {
+            let message = "a reranker that is a causal model is not converted from GGUF";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(file.name()));
+        }
         let failed = |error| Error::in_file(file.name(), error);
         let mut texts: Vec<(String, String)> = Vec::new();
         let written = description.each_text(&mut |path, text| {

@@ -1,7 +1,7 @@
-//! `chat_template.jinja` of a reranker: a prompt with places for a question, a text and an
-//! instruction.
+//! The template of a reranker: a prompt with places for a question, a text and an instruction.
 //!
-//! A template is read as transformers renders it, from messages with the roles `query`, `document`
+//! That of a GGUF file has `{query}` and `{document}` for places (`places`). A folder's
+//! `chat_template.jinja` is read as transformers renders it, from messages with the roles `query`, `document`
 //! and, with an instruction, `system`: blocks take the spaces before them on their line and the
 //! line break after them (`lstrip_blocks`, `trim_blocks`), and the file's last line break does not
 //! count. The constructs of Jinja that are known:
@@ -21,6 +21,7 @@
 //!
 //! All others are rejected by name: without them, another prompt would be rendered.
 
+mod places;
 mod rendering;
 
 use self::rendering::{MESSAGES, Rendering, unsupported};
@@ -31,10 +32,20 @@ use crate::text::json::Read;
 /// The file.
 pub const CHAT_TEMPLATE: &str = "chat_template.jinja";
 
+/// The language of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemplateForm {
+    /// Jinja, of which some constructs are known.
+    Jinja,
+    /// `{query}` and `{document}` are places, and all else is text.
+    Places,
+}
+
 /// The prompt of a reranker, which has been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatTemplate<'t> {
     text: &'t str,
+    form: TemplateForm,
     takes_instruction: bool,
 }
 
@@ -42,8 +53,9 @@ pub struct ChatTemplate<'t> {
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateText<'t> {
-    pub(super) path: TextPath<'t>,
-    pub(super) text: &'t str,
+    pub(in crate::describe) path: TextPath<'t>,
+    pub(in crate::describe) text: &'t str,
+    pub(in crate::describe) form: TemplateForm,
 }
 
 impl<'t> TemplateText<'t> {
@@ -53,7 +65,7 @@ impl<'t> TemplateText<'t> {
     ///
     /// As [`ChatTemplate::read`].
     pub fn checked(&self) -> ReadText<'t, ChatTemplate<'t>> {
-        ChatTemplate::read(self.text).map_err(|fault| self.path.fault(fault))
+        ChatTemplate::read(self.text, self.form).map_err(|fault| self.path.fault(fault))
     }
 }
 
@@ -80,11 +92,11 @@ impl<'t> ChatTemplate<'t> {
     ///
     /// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) at a construct that is not known,
     /// and for a template that does not show both the question and the text.
-    pub fn read(text: &'t str) -> Read<'t, Self> {
+    pub fn read(text: &'t str, form: TemplateForm) -> Read<'t, Self> {
         let mut takes_instruction = false;
         for has_instruction in [true, false] {
             let mut shown = [false; 2];
-            Rendering::new(text, has_instruction).run(&mut |part| {
+            run(text, form, has_instruction, &mut |part| {
                 match part {
                     TemplatePart::Query => shown = [true, shown[1]],
                     TemplatePart::Document => shown = [shown[0], true],
@@ -98,13 +110,19 @@ impl<'t> ChatTemplate<'t> {
                 return Err(unsupported(0, MESSAGES, only));
             }
         }
-        Ok(Self { text, takes_instruction })
+        Ok(Self { text, form, takes_instruction })
     }
 
     /// The text of the file.
     #[must_use]
     pub const fn text(&self) -> &'t str {
         self.text
+    }
+
+    /// The language of the template.
+    #[must_use]
+    pub const fn form(&self) -> TemplateForm {
+        self.form
     }
 
     /// Returns true if the template has a place for an instruction.
@@ -118,8 +136,25 @@ impl<'t> ChatTemplate<'t> {
     /// # Errors
     ///
     /// As [`read`](Self::read); any error of `put`.
-    pub fn each(text: &'t str, has_instruction: bool, put: PutPart<'_, 't>) -> Result<()> {
-        Rendering::new(text, has_instruction).run(put).map_err(|fault| fault.error)
+    pub fn each(
+        text: &'t str,
+        form: TemplateForm,
+        has_instruction: bool,
+        put: PutPart<'_, 't>,
+    ) -> Result<()> {
+        run(text, form, has_instruction, put).map_err(|fault| fault.error)
+    }
+}
+
+fn run<'t>(
+    text: &'t str,
+    form: TemplateForm,
+    has_instruction: bool,
+    put: PutPart<'_, 't>,
+) -> Read<'t, ()> {
+    match form {
+        TemplateForm::Jinja => Rendering::new(text, has_instruction).run(put),
+        TemplateForm::Places => places::run(text, put),
     }
 }
 
@@ -135,8 +170,12 @@ mod tests {
     use crate::text::json::Fault;
 
     fn rendered(text: &str, has_instruction: bool) -> Read<'_, String> {
+        rendered_as(TemplateForm::Jinja, text, has_instruction)
+    }
+
+    fn rendered_as(form: TemplateForm, text: &str, has_instruction: bool) -> Read<'_, String> {
         let mut out = String::new();
-        ChatTemplate::read(text)?;
+        ChatTemplate::read(text, form)?;
         let put = &mut |part: TemplatePart<'_>| {
             out.push_str(match part {
                 TemplatePart::Text(text) => text,
@@ -146,7 +185,7 @@ mod tests {
             });
             Ok(())
         };
-        ChatTemplate::each(text, has_instruction, put).map_err(Fault::from_error)?;
+        ChatTemplate::each(text, form, has_instruction, put).map_err(Fault::from_error)?;
         Ok(out)
     }
 
@@ -163,9 +202,9 @@ mod tests {
         let text = [text, QUERY, "|", DOCUMENT, "\n\n"].concat();
         assert_eq!(rendered(&text, true).unwrap(), "<[i]>\n[q]|[d]\n");
         assert_eq!(rendered(&text, false).unwrap(), "<usual>\n[q]|[d]\n");
-        assert!(ChatTemplate::read(&text).unwrap().takes_instruction());
+        assert!(ChatTemplate::read(&text, TemplateForm::Jinja).unwrap().takes_instruction());
         let without = [QUERY, DOCUMENT].concat();
-        assert!(!ChatTemplate::read(&without).unwrap().takes_instruction());
+        assert!(!ChatTemplate::read(&without, TemplateForm::Jinja).unwrap().takes_instruction());
         let not_defined = "{{ messages | selectattr('role', 'eq', 'system') | first }}";
         assert_eq!(rendered(&[not_defined, &without].concat(), false).unwrap_err().key, "messages");
     }
@@ -189,6 +228,17 @@ mod tests {
             let text = [&before.concat(), "!", QUERY, DOCUMENT].concat();
             let expected = [expected, "![q][d]"].concat();
             assert_eq!(rendered(&text, false).unwrap(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn places_of_gguf_files_are_filled_and_all_else_is_text() {
+        let text = "{{ a }}{{query}}\r\n{document}{docu{query\n";
+        let filled = rendered_as(TemplateForm::Places, text, true).unwrap();
+        assert_eq!(filled, "{{ a }}{[q]}\r\n[d]{docu{query\n");
+        for text in ["", "{query}", "{document}", "{ query }{document}"] {
+            let fault = ChatTemplate::read(text, TemplateForm::Places).unwrap_err();
+            assert_eq!(fault.key, "messages");
         }
     }
 
@@ -217,13 +267,13 @@ mod tests {
             ("a\r\n", "\\r"),
         ] {
             let text = [tag, QUERY, DOCUMENT].concat();
-            let fault = ChatTemplate::read(&text).unwrap_err();
+            let fault = ChatTemplate::read(&text, TemplateForm::Jinja).unwrap_err();
             let never = key == "n";
             assert!(fault.key == key || never && fault.key == "never", "{tag}: {fault:?}");
             assert_eq!(fault.error.kind(), ErrorKind::UnsupportedSetting);
         }
         for text in ["", QUERY, DOCUMENT] {
-            assert_eq!(ChatTemplate::read(text).unwrap_err().key, "messages");
+            assert_eq!(ChatTemplate::read(text, TemplateForm::Jinja).unwrap_err().key, "messages");
         }
     }
 }

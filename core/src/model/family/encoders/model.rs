@@ -181,9 +181,20 @@ pub struct TokenScore {
     pub yes: u32,
     /// The token of texts that do not; `None` if the logit of `yes` is the score.
     pub no: Option<u32>,
+    /// The number of rows of the layer, whose numbers `yes` and `no` are then; `None` for one for
+    /// each token of the vocabulary.
+    pub rows: Option<usize>,
 }
 
 impl ClassifierModel {
+    /// That of causal models under the names of GGUF files, which have the rows of two tokens.
+    pub(crate) const GGUF_CAUSAL: Self = Self {
+        output: "cls.output",
+        token_score: Some(TokenScore { yes: 0, no: Some(1), rows: Some(2) }),
+        labels: 1,
+        ..Self::CAUSAL
+    };
+
     /// The activation of logits for a model with `labels` classes.
     #[must_use]
     pub const fn on_logits_of(&self, labels: usize) -> DenseActivation {
