@@ -246,7 +246,7 @@ fn a_causal_reranker_in_a_gguf_file_has_the_logits_of_its_folder() {
     let said = changed_to(b"{query}", b"{quest}");
     assert!(said.contains("error[208]") && said.contains(key), "{said}");
     let said = changed_to(b"template.rerank", b"template.others");
-    assert!(said.contains("error[302]") && said.contains(key), "{said}");
+    assert!(said.contains("error[301]") && said.contains(key), "{said}");
     let model = file.to_str().unwrap();
     let said = failure(&["rerank", "-m", model, "--prompt", "x", "q", "t"], b"", 2);
     assert!(said.contains("template"), "{said}");
