@@ -1,7 +1,7 @@
 //! Texts to token ids, whatever the model.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
@@ -14,7 +14,7 @@ use crate::files::literal;
 use crate::folder::prompts::{Prefix, Prompts};
 use crate::limits::{Limits, max_tokens};
 use crate::open::loaded_model::LoadedModel;
-use crate::open::reading::Reading;
+use crate::open::reading::{Reading, reading_options};
 use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::role::Role;
@@ -192,28 +192,7 @@ impl TokenizerOptions {
         self
     }
 
-    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
-    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Tokenizer::warnings`]
-    /// lists them.
-    #[must_use]
-    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.reading.unknown = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
-    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
-    #[must_use]
-    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
-        self.reading.adapter = folder.into();
-        self
-    }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn reading(self, reading: Reading) -> Self {
-        Self { reading, ..self }
-    }
+    reading_options!("Tokenizer::warnings");
 
     /// Opens a tokenizer: see [`Tokenizer::open`].
     ///

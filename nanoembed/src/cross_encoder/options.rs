@@ -1,6 +1,6 @@
 //! Options of a cross-encoder.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::CrossEncoder;
@@ -9,7 +9,7 @@ use crate::files::literal;
 use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
-use crate::open::reading::Reading;
+use crate::open::reading::{Reading, reading_options};
 use crate::open::source::Source;
 
 /// Options of a cross-encoder; those that are not set are the folder's.
@@ -44,22 +44,7 @@ impl CrossEncoderOptions {
         self
     }
 
-    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
-    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`CrossEncoder::warnings`]
-    /// lists them.
-    #[must_use]
-    pub fn allow_unknown(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.reading.unknown = names.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Merges the LoRA adapter in a folder into the weights of the model, which has to be in a
-    /// folder, too. Texts that the adapter's folder has are used instead of the model's.
-    #[must_use]
-    pub fn adapter(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
-        self.reading.adapter = folder.into();
-        self
-    }
+    reading_options!("CrossEncoder::warnings");
 
     /// Opens a model: see [`CrossEncoder::open`].
     ///
