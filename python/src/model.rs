@@ -455,10 +455,7 @@ impl Model {
             let options = Tokenizer::options().limits(self.limits).reading(reading);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),
-                Origin::Bytes(bytes) => {
-                    let source = Source::from_bytes_with(bytes.clone(), &self.reading);
-                    source.or_exception(py)?
-                }
+                Origin::Bytes(bytes) => Source::from_bytes_with(bytes.clone(), &self.reading)?,
                 Origin::BuiltIn => Source::built_in()?,
             };
             options.open_source(source, false)
