@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::convert::{Pruned, Pruning};
-use nanoembed::units;
+use nanoembed::units::{self, Listed};
 use serde::Serialize;
 
 use crate::args::ThreadArgs;
@@ -139,7 +139,7 @@ impl PruneVocabulary {
             ));
         }
         if !left_out.is_empty() {
-            say(format_args!("  left out: {}", left_out.join(", ")));
+            say(format_args!("  left out: {}", Listed(left_out)));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nanoembed::convert::{Converted, WrittenFile};
-use nanoembed::units;
+use nanoembed::units::{self, Listed};
 use nanoembed::words::Report;
 
 use crate::error::{Result, name_of_output, warn};
@@ -99,7 +99,7 @@ impl Model<'_> {
             } else {
                 ""
             };
-            say(format_args!("  left out: {}{pooler}", left_out.join(", ")));
+            say(format_args!("  left out: {}{pooler}", Listed(left_out)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Report of quantised weights, for people.
 
 use nanoembed::convert::{Outcome, Quantized};
-use nanoembed::units;
+use nanoembed::units::{self, Listed};
 
 use crate::commands::convert::report::files;
 use crate::output::table::{Align, Table};
@@ -37,9 +37,26 @@ pub(super) fn print(quantized: &Quantized) {
     for line in table.lines(2) {
         say(line);
     }
-    let unsuited = outcomes.iter().filter(|outcome| outcome.unsuited);
-    for outcome in unsuited {
-        let reason = outcome.reason.as_deref().unwrap_or_default();
-        say(format_args!("  {} stays {}: {reason}", outcome.name, outcome.dtype));
+    for ((dtype, reason), names) in unsuited(outcomes) {
+        match names.as_slice() {
+            [name] => say(format_args!("  {name} stays {dtype}: {reason}")),
+            names => {
+                let count = names.len();
+                say(format_args!("  {count} tensors stay {dtype}: {reason}: {}", Listed(names)));
+            }
+        }
     }
+}
+
+/// The tensors that stayed as they were, by their types and the reasons, in the order of the file.
+fn unsuited(outcomes: &[Outcome]) -> Vec<((&str, &str), Vec<&str>)> {
+    let mut groups: Vec<((&str, &str), Vec<&str>)> = Vec::new();
+    for outcome in outcomes.iter().filter(|outcome| outcome.unsuited) {
+        let why = (outcome.dtype.as_str(), outcome.reason.as_deref().unwrap_or_default());
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(&outcome.name),
+            None => groups.push((why, vec![&outcome.name])),
+        }
+    }
+    groups
 }

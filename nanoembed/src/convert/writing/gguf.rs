@@ -10,7 +10,7 @@ use super::encoder::{Encoder, model_type};
 use super::family::{Family, Prepared};
 use super::metadata::Metadata;
 use super::names::{Plan, is_table};
-use super::{Job, Writing, WrittenFile, decoder_tokenizer, size_of};
+use super::{Job, Writing, WrittenFile, decoder_tokenizer, note_left_out, size_of};
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
@@ -168,7 +168,7 @@ pub(super) fn write_family(
     let prepared = family.prepared(items, &job.source, &mut spool)?;
     let metadata = family.metadata(&prepared).map_err(|failure| failure.at(&job.source))?;
     if !prepared.left_out.is_empty() {
-        observer.note(&format!("left out: {}", prepared.left_out.join(", ")));
+        note_left_out(job, &prepared.left_out, observer)?;
     }
     let Prepared { items, mut encoded, dense, .. } = prepared;
     let not_held = |item: &Item<'_>| item.dtype() != Some(Dtype::F32) && !holds(item);

@@ -42,6 +42,7 @@ use crate::files::new_file::keep_inputs;
 use crate::files::spool::Place;
 use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
+use crate::units::Listed;
 
 use companion_files::Companions;
 pub use companion_files::{check_beside, residual};
@@ -98,7 +99,7 @@ impl Writing {
         if let Some(encoder) = &encoder {
             let (items, left_out) = encoder.renamed(items, &job.source)?;
             if !left_out.is_empty() {
-                observer.note(&format!("left out: {}", left_out.join(", ")));
+                note_left_out(job, &left_out, observer)?;
             }
             let progress = Progress::bytes(observer, "writing", total);
             return gguf::write_encoder(job, encoder, items, (&progress, observer));
@@ -167,4 +168,11 @@ fn size_of(path: &Path) -> WrittenFile {
 /// The bytes at `place`.
 fn spooled<'s>(bytes: &'s MappedFile, place: &Place) -> &'s [u8] {
     bytes.get(place.clone()).unwrap_or_default()
+}
+
+/// Names the tensors of the source that the model does not need.
+fn note_left_out(job: &Job<'_, '_>, names: &[String], observer: &dyn Observer) -> Result<()> {
+    let note = limit::formatted(format_args!("left out: {}", Listed(names)));
+    observer.note(&note.map_err(|error| Error::in_file(&job.source, error))?);
+    Ok(())
 }
