@@ -173,6 +173,44 @@ fn cosine(found: &Value, expected: &[f64]) -> Option<f64> {
     (length > 0.0).then(|| product(&found, expected) / length)
 }
 
+/// As sentence-transformers saves a model that was opened with `truncate_dim`.
+#[test]
+fn vectors_are_cut_to_the_elements_that_the_settings_keep() {
+    const CONFIG: &str = "config_sentence_transformers.json";
+    let vector = |model: &Path| {
+        let text = ["-m", model.to_str().unwrap(), "Bread and butter", "--format", "jsonl"];
+        let line = objects(&stdout(&[&["embed"], &text[..]].concat(), "")).remove(0);
+        line["embedding"].as_array().unwrap().clone()
+    };
+    let set = |folder: &Path, kept: Value| {
+        let path = folder.join(CONFIG);
+        let mut config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        config["truncate_dim"] = kept;
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(path, config.to_string()).unwrap();
+    };
+    for name in ["distilbert", "bert_max_pool", "bert_cased", "embeddinggemma2_text"] {
+        let whole = vector(&models().join(name));
+        let copy = copied(&models().join(name));
+        set(copy.path(), json!(8));
+        assert_eq!(vector(copy.path()), whole[..8], "{name}");
+        let out = TempDir::new().unwrap();
+        for ending in ["weights", "amb"] {
+            let file = converted(copy.path(), &out, "f32", ending);
+            assert_eq!(vector(&file), whole[..8], "{name}.{ending}");
+        }
+        let gguf = out.path().join("o.gguf");
+        let said =
+            failure(&["migrate", copy.path().to_str().unwrap(), gguf.to_str().unwrap()], b"", 1);
+        assert!(said.contains("error[208]") && !gguf.exists(), "{name}: {said}");
+        set(copy.path(), json!(1 << 20));
+        assert_eq!(vector(copy.path()), whole, "{name}");
+        set(copy.path(), json!(0));
+        let said = failure(&["embed", "-m", copy.path().to_str().unwrap(), "a"], b"", 1);
+        assert!(said.contains("truncate_dim"), "{said}");
+    }
+}
+
 #[test]
 fn a_file_of_another_family_is_refused_where_only_bert_is_read() {
     let out = TempDir::new().unwrap();

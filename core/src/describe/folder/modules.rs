@@ -6,6 +6,7 @@ use super::logit_score::logit_score;
 use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
 use super::pooling::PoolingSettings;
+use super::prompts::{CONFIG_SENTENCE_TRANSFORMERS, FolderPrompts, TRUNCATE_DIM};
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::words::word_limit;
 use super::{CONFIG, MODULES};
@@ -35,7 +36,8 @@ pub struct ModuleList<'a> {
     pub folder: &'a str,
     /// The pooling; `None` for a table.
     pub pooling: Option<PoolingSettings>,
-    /// The modules after the pooling, except for a final one that scales vectors to length 1.
+    /// The modules after the pooling, except for a final one that scales vectors to length 1; a cut
+    /// of vectors (`truncate_dim`) is the last of them.
     pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
@@ -86,6 +88,14 @@ impl<'a> ModuleList<'a> {
     ///
     /// Any fault of a text; unknown modules and settings are rejected by name.
     pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
+        let mut modules = Self::read_list(texts)?;
+        if let Some(kept) = FolderPrompts::read(texts, true)?.truncate_dim {
+            modules.keep_first(kept)?;
+        }
+        Ok(modules)
+    }
+
+    fn read_list(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         let Some(text) = LIST.text(texts)? else { return Self::assumed(texts) };
         let list = LIST.value(text)?;
         check_list(list)?;
@@ -96,6 +106,32 @@ impl<'a> ModuleList<'a> {
         }
         let lacks_pooling = matches!(last, None | Some(ModuleKind::Words));
         if lacks_pooling { Err(modules.do_not_pool()) } else { Ok(modules) }
+    }
+
+    /// Keeps only the first elements of pooled vectors, after all modules.
+    fn keep_first(&mut self, kept: usize) -> ReadText<'a, ()> {
+        let refuse = |only| {
+            let error = Error::new(0, ErrorKind::UnsupportedSetting);
+            let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+            Err(path.fault(Fault { error, key: TRUNCATE_DIM, only }))
+        };
+        if self.base != Base::Transformer {
+            return refuse("only vectors of a transformer are cut");
+        }
+        if self.pooling.is_none() || self.give_scores {
+            return Ok(());
+        }
+        if core::mem::take(&mut self.normalize) {
+            let _ = self.head.push(HeadModule::Normalize);
+        }
+        if self.head.push(HeadModule::First(kept)).is_err() {
+            return refuse("the build leaves out modules after the pooling");
+        }
+        // It is no longer what is assumed where nothing is stated.
+        if self.origin == Origin::Nothing {
+            self.origin = Origin::Pooling;
+        }
+        Ok(())
     }
 
     /// The folders of all modules that have one, whatever their kind, as JSON spells them, without

@@ -2,6 +2,7 @@
 
 use super::similarity::Similarity;
 use super::texts::{ReadText, TextPath, Texts};
+use crate::limit::Limit;
 use crate::model::DenseActivation;
 use crate::text::json::{Object, Read, Value, chars, is};
 
@@ -11,6 +12,8 @@ pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.jso
 pub const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";
+/// The member with the number of elements of embeddings that are kept.
+pub(super) const TRUNCATE_DIM: &str = "truncate_dim";
 /// Irrelevant members: versions and required packages.
 const IRRELEVANT: &[&str] = &["__version__", "model_type", "requirements"];
 
@@ -31,6 +34,8 @@ pub struct FolderPrompts<'a> {
     pub similarity: Similarity,
     /// The activation that cross-encoders apply to logits.
     pub on_logits: Option<DenseActivation>,
+    /// The number of elements of embeddings, if only the first ones are kept.
+    pub truncate_dim: Option<usize>,
 }
 
 /// A choice of a prompt.
@@ -73,8 +78,14 @@ impl<'a> FolderPrompts<'a> {
     }
 
     const fn none(are_pooled: bool) -> Self {
-        let (similarity, on_logits) = (Similarity::Cosine, None);
-        Self { by_name: None, default: None, are_pooled, similarity, on_logits }
+        Self {
+            by_name: None,
+            default: None,
+            are_pooled,
+            similarity: Similarity::Cosine,
+            on_logits: None,
+            truncate_dim: None,
+        }
     }
 
     fn from_config(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
@@ -92,8 +103,9 @@ impl<'a> FolderPrompts<'a> {
         }
         let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
+        let truncate_dim = truncate_dim(config)?;
         config.finish(IRRELEVANT)?;
-        Ok(Self { similarity, on_logits, ..prompts })
+        Ok(Self { similarity, on_logits, truncate_dim, ..prompts })
     }
 
     /// The name of the default prompt, as JSON spells it.
@@ -146,6 +158,13 @@ fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
     found.map(Some).ok_or_else(|| config.unsupported(ACTIVATION, only))
 }
 
+/// The number of elements that are kept.
+fn truncate_dim<'t>(config: &Object<'t>) -> Read<'t, Option<usize>> {
+    let Some(kept) = config.integer(TRUNCATE_DIM)? else { return Ok(None) };
+    let kept = Limit::SIZE.check(kept).ok().filter(|kept| *kept > 0);
+    kept.map(Some).ok_or_else(|| config.bad(TRUNCATE_DIM, "it is no number of elements"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,5 +198,9 @@ mod tests {
         assert_eq!(key(r#"{"prompts": {"query": 1}}"#), "prompts");
         assert_eq!(key(r#"{"prompts": []}"#), "prompts");
         assert_eq!(key(r#"{"odd": 1}"#), "odd");
+        assert_eq!(key(r#"{"truncate_dim": 0}"#), "truncate_dim");
+        assert_eq!(key(r#"{"truncate_dim": "8"}"#), "truncate_dim");
+        assert_eq!(read(r#"{"truncate_dim": 8}"#).unwrap().truncate_dim, Some(8));
+        assert_eq!(read(r#"{"truncate_dim": null}"#).unwrap().truncate_dim, None);
     }
 }

@@ -60,7 +60,8 @@ impl Display for ModulesJson<'_, '_> {
         let Self(modules) = self;
         let first = ("Transformer", Some(modules.folder));
         let pooling = modules.pooling.map(|_| ("Pooling", Some(USUAL_POOLING)));
-        let head = modules.head.iter().map(|module| (kind(module), module.folder().copied()));
+        let head = modules.head.iter().filter_map(|module| Some((kind(module)?, module)));
+        let head = head.map(|(kind, module)| (kind, module.folder().copied()));
         let normalize = modules.normalize.then_some((NORMALIZE, None));
         let all = core::iter::once(first).chain(pooling).chain(head).chain(normalize);
         let all = all.enumerate();
@@ -72,11 +73,13 @@ impl Display for ModulesJson<'_, '_> {
 /// The module that scales vectors to length 1.
 const NORMALIZE: &str = "Normalize";
 
-const fn kind<S>(module: &HeadModule<S>) -> &'static str {
+/// The name of a module; `None` for one that another file states.
+const fn kind<S>(module: &HeadModule<S>) -> Option<&'static str> {
     match module {
-        HeadModule::Dense(_) => "Dense",
-        HeadModule::LayerNorm(_) => "LayerNorm",
-        HeadModule::Normalize => NORMALIZE,
+        HeadModule::Dense(_) => Some("Dense"),
+        HeadModule::LayerNorm(_) => Some("LayerNorm"),
+        HeadModule::Normalize => Some(NORMALIZE),
+        HeadModule::First(_) => None,
     }
 }
 
@@ -133,7 +136,7 @@ impl<S> Display for ModuleJson<'_, S> {
                 members.text("activation_function", activation.torch_class())?;
             }
             HeadModule::LayerNorm(module) => members.put("dimension", &module.elements)?,
-            HeadModule::Normalize => {}
+            HeadModule::Normalize | HeadModule::First(_) => {}
         }
         members.finish()
     }

@@ -210,6 +210,7 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
                 (HeadModule::LayerNorm(_), Some(tensors)) => {
                     HeadLayer::Norm(filling.norm(&run, &tensors, LAYER_NORM_EPSILON)?)
                 }
+                (HeadModule::First(kept), _) => HeadLayer::First(*kept),
                 _ => HeadLayer::Normalize,
             };
         }
@@ -281,7 +282,7 @@ fn find_module<S: AsRef<str>>(
             let name = in_folder(folder.as_ref(), "norm");
             LayerTensors::norm(weights, &name, true, *elements)?
         }
-        HeadModule::Normalize => return Ok(None),
+        HeadModule::Normalize | HeadModule::First(_) => return Ok(None),
     };
     Ok(Some(tensors))
 }

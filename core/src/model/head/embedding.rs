@@ -32,6 +32,8 @@ pub enum HeadLayer {
     Norm(NormPlace),
     /// Scales the vector to length 1.
     Normalize,
+    /// Keeps so many of the first elements, or all if there are no more.
+    First(usize),
 }
 
 impl HeadLayer {
@@ -43,7 +45,8 @@ impl HeadLayer {
     pub const fn outputs(&self, width: usize) -> usize {
         match self {
             Self::Dense(dense) => dense.outputs,
-            Self::Norm(_) | Self::Normalize => width,
+            Self::First(kept) if *kept < width => *kept,
+            Self::Norm(_) | Self::Normalize | Self::First(_) => width,
         }
     }
 }
@@ -112,6 +115,7 @@ impl TextEmbedding {
                         (kernels.add_layer_norm)(vector, &[], weight, bias, epsilon);
                     }
                     HeadLayer::Normalize => kernel::normalize(vector),
+                    HeadLayer::First(_) => {}
                 }
                 width = layer.outputs(width);
             }
@@ -168,6 +172,15 @@ mod tests {
         for (found, expected) in out.iter().zip(expected) {
             assert!((f64::from(*found) - expected).abs() < 1e-5, "{out:?} {expected}");
         }
+    }
+
+    #[test]
+    fn the_first_elements_stay_as_they_are() {
+        let normed = [3.0_f32, 2.0].map(|x| x / 13.0_f32.sqrt());
+        let (mut one, mut all) = ([f32::NAN], [f32::NAN; 2]);
+        write(&[HeadLayer::Normalize, HeadLayer::First(1)], false, &mut one).unwrap();
+        write(&[HeadLayer::Normalize, HeadLayer::First(9)], false, &mut all).unwrap();
+        assert!((one[0] - normed[0]).abs() < 1e-6 && (all[1] - normed[1]).abs() < 1e-6);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The modules after the pooling, as the files of a model describe them.
 
+use core::convert::Infallible;
+
 use super::dense::DenseActivation;
 
 /// A module after the pooling. Its folder, if it has tensors, is a `S`.
@@ -12,6 +14,8 @@ pub enum HeadModule<S> {
     LayerNorm(LayerNormModule<S>),
     /// Scales vectors to length 1.
     Normalize,
+    /// Keeps so many of the first elements of a vector, or all if there are no more.
+    First(usize),
 }
 
 /// A linear layer, whose weights are `linear.weight` and `linear.bias` in its folder.
@@ -56,6 +60,7 @@ impl<S> HeadModule<S> {
             Self::Dense(DenseModule { settings, .. }) => (settings.inputs, settings.outputs),
             Self::LayerNorm(LayerNormModule { elements, .. }) => (*elements, *elements),
             Self::Normalize => (width, width),
+            Self::First(kept) => (width, width.min(*kept)),
         };
         (inputs == width).then_some(outputs)
     }
@@ -65,7 +70,7 @@ impl<S> HeadModule<S> {
         match self {
             Self::Dense(DenseModule { folder, .. })
             | Self::LayerNorm(LayerNormModule { folder, .. }) => Some(folder),
-            Self::Normalize => None,
+            Self::Normalize | Self::First(_) => None,
         }
     }
 
@@ -74,27 +79,26 @@ impl<S> HeadModule<S> {
     /// # Errors
     ///
     /// Any error of `convert`.
-    pub fn try_map_folder<T, E>(
-        &self,
-        convert: impl FnOnce(&S) -> Result<T, E>,
+    pub fn try_map_folder<'s, T, E>(
+        &'s self,
+        convert: impl FnOnce(&'s S) -> Result<T, E>,
     ) -> Result<HeadModule<T>, E> {
-        let Some(folder) = self.folder() else { return Ok(HeadModule::Normalize) };
-        let folder = convert(folder)?;
-        Ok(self.map_folder(|_| folder))
+        let folder = self.folder().map(convert).transpose()?;
+        Ok(match (self, folder) {
+            (Self::Dense(DenseModule { settings, .. }), Some(folder)) => {
+                HeadModule::Dense(DenseModule { folder, settings: *settings })
+            }
+            (Self::LayerNorm(LayerNormModule { elements, .. }), Some(folder)) => {
+                HeadModule::LayerNorm(LayerNormModule { folder, elements: *elements })
+            }
+            (Self::First(kept), _) => HeadModule::First(*kept),
+            _ => HeadModule::Normalize,
+        })
     }
 
     /// The same module with its folder given by `convert`.
     pub fn map_folder<'s, T>(&'s self, convert: impl FnOnce(&'s S) -> T) -> HeadModule<T> {
-        match self {
-            Self::Dense(DenseModule { folder, settings }) => {
-                let (folder, settings) = (convert(folder), *settings);
-                HeadModule::Dense(DenseModule { folder, settings })
-            }
-            Self::LayerNorm(LayerNormModule { folder, elements }) => {
-                let (folder, elements) = (convert(folder), *elements);
-                HeadModule::LayerNorm(LayerNormModule { folder, elements })
-            }
-            Self::Normalize => HeadModule::Normalize,
-        }
+        let Ok(module) = self.try_map_folder(|folder| Ok::<_, Infallible>(convert(folder)));
+        module
     }
 }

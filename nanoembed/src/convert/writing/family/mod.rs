@@ -171,8 +171,7 @@ impl Recipe {
         let mut dense = Vec::new();
         for module in &modules.head {
             let HeadModule::Dense(module) = module else {
-                let message =
-                    "GGUF has no words for a LayerNorm, nor for a Normalize before other modules";
+                let message = "GGUF has no words for a LayerNorm, for a Normalize before other modules, nor for `truncate_dim`";
                 return Err(refuse(message.into()));
             };
             let DenseSettings { inputs, outputs, bias, activation, .. } = module.settings;
