@@ -12,7 +12,7 @@ use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, EncoderFile, EncoderRoom, TextRoom, TextSession};
 
 /// Folders under `tests/data/models` whose files keep their texts.
-const FOLDERS: [&str; 17] = [
+const FOLDERS: [&str; 18] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
@@ -26,6 +26,7 @@ const FOLDERS: [&str; 17] = [
     "modernbert_mean",
     "mpnet",
     "nomic_bert",
+    "nomic_moe",
     "qwen3_embedding",
     "roberta",
     "t5_encoder",

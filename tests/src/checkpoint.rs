@@ -22,7 +22,7 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 26] = [
+const ENCODERS: [&str; 27] = [
     "albert",
     "bert_cased",
     "bert_cased_st6",
@@ -41,6 +41,7 @@ const ENCODERS: [&str; 26] = [
     "modernbert_reranker",
     "mpnet",
     "nomic_bert",
+    "nomic_moe",
     "qwen3_embedding",
     "qwen3_reranker",
     "qwen3_reranker_seqcls",

@@ -8,8 +8,9 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{
     Activation, Batch, ClassifierModel, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases,
-    FamilyModel, FeedForward, HeadModule, InOrder, LayerSet, Mask, Placeholders, PoolingMode,
-    PoolingModes, QueryKeyNorm, Run, TokenScore, Window, read_config, read_scoring_config,
+    FamilyModel, FeedForward, HeadModule, InOrder, LayerSet, Mask, Mixture, Placeholders,
+    PoolingMode, PoolingModes, QueryKeyNorm, Run, TokenScore, Window, read_config,
+    read_scoring_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -69,7 +70,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 23 * 10);
+    assert!(checked >= 24 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -537,6 +538,43 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(width(r#""embedding_size": 49"#), Err("embedding_size".into()));
     // 128 elements, which are more than the hidden states have.
     assert_eq!(width(r#""embedding_size": null"#), Err("embedding_size".into()));
+
+    // NomicBERT has experts in the second of every few layers, so in none where all would be that.
+    let nomic = |from, to| {
+        let found = read_changed("nomic_moe", &[(from, to)]);
+        found.map(|(config, _)| config.feed_forward)
+    };
+    let every = r#""moe_every_n_layers": 2"#;
+    let mixture = Mixture { activation: Activation::Gelu, experts: 4, used: 2, every: 2 };
+    assert_eq!(nomic(every, every), Ok(FeedForward::Mixed(mixture)));
+    for none in [r#""moe_every_n_layers": 0"#, r#""moe_every_n_layers": 1"#] {
+        assert_eq!(nomic(every, none), Ok(FeedForward::Plain(Activation::Gelu)));
+    }
+    for (from, to, key) in [
+        (every, r#""moe_every_n_layers": 20000"#, "moe_every_n_layers"),
+        (r#""moe_top_k": 2"#, r#""moe_top_k": 5"#, "moe_top_k"),
+        (r#""moe_top_k": 2"#, r#""moe_top_k": null"#, "moe_top_k"),
+        (r#""num_experts": 4"#, r#""num_experts": 0"#, "num_experts"),
+        (r#""num_shared_experts": 0"#, r#""num_shared_experts": 1"#, "num_shared_experts"),
+        (r#""ffn_div": 1"#, r#""ffn_div": 2"#, "ffn_div"),
+        (
+            r#""expert_choice_router": false"#,
+            r#""expert_choice_router": true"#,
+            "expert_choice_router",
+        ),
+        (
+            r#""activation_function": "gelu""#,
+            r#""activation_function": "swiglu""#,
+            "activation_function",
+        ),
+        (
+            r#""moe_normalize_expert_weights": false"#,
+            r#""moe_normalize_expert_weights": true"#,
+            "moe_normalize_expert_weights",
+        ),
+    ] {
+        assert_eq!(nomic(from, to), Err(key.to_owned()), "{to}");
+    }
 
     // T5's activation is said twice, and `gated-gelu` is the approximation. A decoder beside the
     // encoder and the positions that T5 once stated change nothing.

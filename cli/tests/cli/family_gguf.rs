@@ -107,18 +107,22 @@ fn what_is_written_has_the_ids_and_embeddings_of_transformers() {
         let model = out.path().join(family).with_extension("gguf");
         written(&folder, &model);
         let Expected { rows, numbers, .. } = Expected::read(&folder);
-        let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
-        prompts.sort_unstable();
-        prompts.dedup();
-        for prompt in prompts {
-            let these: Vec<Value> =
-                rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
-            let how = match prompt {
-                "" => ["--prompt", ""],
-                name => ["--prompt-name", name],
-            };
-            check(&model, &these, &numbers, &how);
-        }
+        check_prompts(&model, &rows, &numbers);
+    }
+}
+
+/// As [`check`], with the prompt of each row.
+fn check_prompts(model: &Path, rows: &[Value], numbers: &[Vec<f64>]) {
+    let mut prompts: Vec<&str> = rows.iter().map(name_of).collect();
+    prompts.sort_unstable();
+    prompts.dedup();
+    for prompt in prompts {
+        let these: Vec<Value> = rows.iter().filter(|row| name_of(row) == prompt).cloned().collect();
+        let how = match prompt {
+            "" => ["--prompt", ""],
+            name => ["--prompt-name", name],
+        };
+        check(model, &these, numbers, &how);
     }
 }
 
@@ -137,6 +141,66 @@ fn so_has_a_file_without_settings_of_our_own() {
         let numbers: Vec<Vec<f64>> = numbers.iter().map(|vector| unit(vector)).collect();
         let rows: Vec<Value> = rows.into_iter().filter(|row| name_of(row).is_empty()).collect();
         check(&model, &rows, &numbers, &["--prompt", "", "--max-tokens", &longest]);
+    }
+}
+
+/// A folder with experts to whose sum no bias is added.
+fn experts() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let whole = models().join("nomic_moe");
+    std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
+    for file in [
+        "1_Pooling/config.json",
+        "config.json",
+        "config_sentence_transformers.json",
+        "modules.json",
+        "sentence_bert_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ] {
+        std::fs::copy(whole.join(file), folder.path().join(file)).unwrap();
+    }
+    let mut file = std::fs::read(whole.join("model.safetensors")).unwrap();
+    let length = u64::from_le_bytes(*file.first_chunk().unwrap());
+    let start = 8 + usize::try_from(length).unwrap();
+    let tensors: serde_json::Map<String, Value> = serde_json::from_slice(&file[8..start]).unwrap();
+    for (_, bias) in tensors.iter().filter(|(name, _)| name.ends_with("experts.bias")) {
+        let [from, to]: [usize; 2] = serde_json::from_value(bias["data_offsets"].clone()).unwrap();
+        file[start + from..start + to].fill(0);
+    }
+    std::fs::write(folder.path().join("model.safetensors"), file).unwrap();
+    folder
+}
+
+#[test]
+fn experts_are_written_as_llama_cpp_reads_them() {
+    let (out, folder) = (TempDir::new().unwrap(), experts());
+    let model = out.path().join("m.gguf");
+    let bytes = written(folder.path(), &model);
+    let file = Gguf::parse(&bytes, Mode::Strict).unwrap();
+    let dims = |name: &str| file.tensor(name).unwrap().header().shape.dims().to_vec();
+    assert_eq!(dims("blk.1.ffn_up_exps.weight"), [4, 40, 32]);
+    assert_eq!(dims("blk.1.ffn_down_exps.weight"), [4, 32, 40]);
+    assert_eq!(dims("blk.1.ffn_gate_inp.weight"), [4, 32]);
+    let whole = models().join("nomic_moe");
+    let Expected { rows, numbers, .. } = Expected::read(&whole);
+    let values = std::fs::read(whole.join("expected.without_bias.f32")).unwrap();
+    let values = values.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes).into());
+    let values: Vec<f64> = values.collect();
+    let numbers: Vec<Vec<f64>> = values.chunks(numbers[0].len()).map(<[f64]>::to_vec).collect();
+    check_prompts(&model, &rows, &numbers);
+    for kind in ["weights", "amb"] {
+        let converted = out.path().join("m").with_extension(kind);
+        let [from, to] = [&model, &converted].map(|path| path.to_str().unwrap());
+        stdout(&["convert", "-q", "--type", "f32", from, to], "");
+        check_prompts(&converted, &rows, &numbers);
+    }
+    let count = "nomic-bert-moe.expert_count";
+    for (key, value) in [(count, 1), (count, 0), ("nomic-bert-moe.expert_shared_count", 1)] {
+        let keys = [(key, WriteValue::U32(value))];
+        std::fs::write(&model, changed(&bytes, |known| known != key, &keys)).unwrap();
+        let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+        assert!(found.contains("nomic-bert-moe.expert_"), "{found}");
     }
 }
 
@@ -383,6 +447,7 @@ fn what_gguf_cannot_say_is_refused_by_name() {
         ("gte", "`gte`"),
         ("albert", "`albert`"),
         ("mpnet", "`mpnet`"),
+        ("nomic_moe", "experts.bias"),
         ("t5_encoder", "Dense"),
     ] {
         let folder = models().join(family);

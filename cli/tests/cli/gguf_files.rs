@@ -263,7 +263,7 @@ fn arrays_of_arrays_are_called_what_they_are() {
 fn architectures_that_are_not_known_are_named() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out.amb").to_str().unwrap().to_owned();
-    for architecture in ["nomic-bert-moe", "qwen3moe", "gemma2"] {
+    for architecture in ["nomic-bert-moe-2", "qwen3moe", "gemma2"] {
         let pairs = [("general.architecture", text_value(architecture))];
         let path = written(&folder, "m.gguf", &file(&pairs, &[(0, "w", 4, 16)]));
         for arguments in [

@@ -29,6 +29,8 @@ pub enum MatrixEncoding {
     Scaled(ScaledCodes),
     /// Blocks of several elements of a row, ggml's for example.
     Block(Dtype),
+    /// Floats of several matrices, one after the other, each stored column by column.
+    Transposed(TransposedFloats),
     /// Values that only the source can provide: see [`Weights::values`]. The number is chosen by
     /// the source.
     Values(u32),
@@ -48,7 +50,33 @@ impl MatrixEncoding {
                 let whole = cols.is_multiple_of(dtype.block_elements());
                 blocks.checked_mul(dtype.block_bytes()).filter(|_| whole)
             }
-            Self::Scaled(_) | Self::Values(_) => None,
+            Self::Scaled(_) | Self::Transposed(_) | Self::Values(_) => None,
+        }
+    }
+}
+
+/// Floats of several matrices of the same shape, stored as their transposes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TransposedFloats {
+    number: FloatNumber,
+    /// Rows of each matrix, which are the columns of what is stored.
+    pub(in crate::model) rows: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum FloatNumber {
+    F32,
+    F16,
+    BF16,
+}
+
+impl TransposedFloats {
+    /// The encoding of one number.
+    pub(in crate::model) const fn number(self) -> MatrixEncoding {
+        match self.number {
+            FloatNumber::F32 => MatrixEncoding::F32,
+            FloatNumber::F16 => MatrixEncoding::F16,
+            FloatNumber::BF16 => MatrixEncoding::BF16,
         }
     }
 }
@@ -174,6 +202,58 @@ impl Matrix {
             matrix.zero_offset = zero.ok_or(bad_scale)?.0;
         }
         Ok(Some(matrix))
+    }
+
+    /// The rows of `count` matrices of `rows` rows of `cols` elements, stored one after the other:
+    /// in two dimensions, or in three.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WrongShape`] at the offset of the tensor.
+    pub(in crate::model) fn stacked(
+        self,
+        count: usize,
+        (rows, cols): (usize, usize),
+    ) -> Result<Self> {
+        let wrong = Error::new(self.offset, ErrorKind::WrongShape);
+        let all = count.checked_mul(rows).ok_or(wrong)?;
+        if (self.rows, self.cols) == (all, cols) {
+            return Ok(self);
+        }
+        let is_cube = self.rows == count && Some(self.cols) == rows.checked_mul(cols);
+        let has_scales = matches!(self.encoding, MatrixEncoding::I8 | MatrixEncoding::U8);
+        let bytes = self.encoding.row_bytes(cols).and_then(|bytes| bytes.checked_mul(all));
+        let fits = bytes.map(|bytes| bytes as u64) == Some(self.bytes);
+        if is_cube && fits && !has_scales {
+            return Ok(Self { rows: all, cols, ..self });
+        }
+        Err(wrong)
+    }
+
+    /// `count` matrices of `rows` rows of `cols` elements whose transposes are stored one after the
+    /// other.
+    ///
+    /// # Errors
+    ///
+    /// As [`stacked`](Self::stacked); [`ErrorKind::UnsupportedDtype`] if they are not floats.
+    pub(in crate::model) fn transposed(
+        self,
+        count: usize,
+        (rows, cols): (usize, usize),
+    ) -> Result<Self> {
+        let stored = self.stacked(count, (cols, rows))?;
+        let unsupported = Error::new(self.offset, ErrorKind::UnsupportedDtype);
+        let number = match stored.encoding {
+            MatrixEncoding::F32 => FloatNumber::F32,
+            MatrixEncoding::F16 => FloatNumber::F16,
+            MatrixEncoding::BF16 => FloatNumber::BF16,
+            _ => return Err(unsupported),
+        };
+        let wrong = Error::new(self.offset, ErrorKind::WrongShape);
+        let all = count.checked_mul(rows).ok_or(wrong)?;
+        let rows = u32::try_from(rows).ok().filter(|rows| *rows > 0).ok_or(wrong)?;
+        let encoding = MatrixEncoding::Transposed(TransposedFloats { number, rows });
+        Ok(Self { encoding, rows: all, cols, ..stored })
     }
 
     /// Bytes of one row.

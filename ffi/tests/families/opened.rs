@@ -23,7 +23,7 @@ use crate::support::tokenize::ids;
 pub(crate) const ENDINGS: [&str; 2] = ["weights", "amb"];
 
 /// Folders under `tests/data/models` whose files keep their texts.
-pub(crate) const FOLDERS: [&str; 16] = [
+pub(crate) const FOLDERS: [&str; 17] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
@@ -36,6 +36,7 @@ pub(crate) const FOLDERS: [&str; 16] = [
     "modernbert_mean",
     "mpnet",
     "nomic_bert",
+    "nomic_moe",
     "qwen3_embedding",
     "roberta",
     "t5_encoder",

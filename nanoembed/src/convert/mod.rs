@@ -26,6 +26,7 @@
 // | `dequantization` | weights as floats |
 // | `pruning` | vocabularies cut to the pieces of some texts |
 // | `naming` | purposes of the tensors of encoders |
+// | `experts` | matrices that checkpoints store transposed |
 // | `writing`, `targets` | tensors in files of another format |
 
 mod activations;
@@ -38,6 +39,7 @@ pub mod conversion;
 mod decoder_model;
 #[doc(hidden)]
 pub mod dequantization;
+mod experts;
 pub(crate) mod int8;
 #[doc(hidden)]
 pub mod migration;

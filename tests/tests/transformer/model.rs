@@ -39,6 +39,11 @@ pub const NAMES: Names = Names {
         (Tensor::UpGate, ".up_gate"),
         (Tensor::Down, ".down"),
         (Tensor::FeedForwardEndNorm, ".feed_forward_end_norm"),
+        (Tensor::Router, ".router"),
+        (Tensor::ExpertsUp, ".experts_up"),
+        (Tensor::ExpertsDown, ".experts_down"),
+        (Tensor::ExpertsDownTransposed, ".experts_down_transposed"),
+        (Tensor::ExpertsBias, ".experts"),
         (Tensor::PerLayerInput, "per_layer_input"),
         (Tensor::PerLayerInputNorm, "per_layer_input_norm"),
         (Tensor::PerLayerGate, ".per_layer_gate"),
@@ -144,7 +149,23 @@ impl Model {
                     linear.push((of("gate"), intermediate, hidden));
                     linear.push((of("up"), intermediate, hidden));
                 }
-                FeedForward::Plain(_) => linear.push((of("up"), intermediate, hidden)),
+                FeedForward::Mixed(mixture) if layer % mixture.every == 1 => {
+                    let count = mixture.experts;
+                    // Experts are chosen clearly, whatever the activations' type.
+                    add(of("router.weight"), count, hidden, 0.0, 2.0);
+                    add(of("experts.bias"), 1, hidden, 0.0, 0.5);
+                    linear.push((of("experts_up"), count * intermediate, hidden));
+                    if stored.transposed {
+                        let spread = 3.0 / (intermediate as f32).sqrt();
+                        let name = of("experts_down_transposed.weight");
+                        add(name, count * intermediate, hidden, 0.0, spread);
+                    } else {
+                        linear.push((of("experts_down"), count * hidden, intermediate));
+                    }
+                }
+                FeedForward::Plain(_) | FeedForward::Mixed(_) => {
+                    linear.push((of("up"), intermediate, hidden));
+                }
             }
             linear.push((of("output"), hidden, queries));
             linear.push((of("down"), hidden, intermediate));
@@ -169,7 +190,7 @@ impl Model {
             // Scores are far enough apart to reveal the mask; 7-bit codes have less resolution.
             let spread = if coded { 1.5 } else { 3.0 };
             add(format!("{name}.weight"), *rows, *cols, 0.0, spread / (*cols as f32).sqrt());
-            if stored.biases {
+            if stored.biases && !name.contains("experts") {
                 add(format!("{name}.bias"), 1, *rows, 0.0, 0.2);
             }
         }

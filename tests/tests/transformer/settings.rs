@@ -2,7 +2,7 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, Placeholders,
+    Activation, Config, FeedForward, Heads, LayerSet, Mask, Mixture, NormKind, Order, Placeholders,
     QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
 };
 
@@ -53,7 +53,8 @@ pub const BUCKETS: RelativeBuckets = RelativeBuckets { buckets: 16, distance: 20
 pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let bert = sized(Config::BERT);
     let llama = with(sized(Config::LLAMA), |it| it.rotary = TURNED);
-    let apart = Stored { biases: true, fused: false, up_first: false, first_norm: true };
+    let apart =
+        Stored { biases: true, fused: false, up_first: false, first_norm: true, transposed: false };
     let fused = Stored { fused: true, biases: false, ..apart };
     let window = |every, first| Some(Window::all_but(3, every, first));
     let distilbert = with(bert, |it| it.embedding.token_types = false);
@@ -80,6 +81,11 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let turned = with(bert, |it| {
         it.embedding.positions = None;
         it.rotary = TURNED;
+    });
+    let experts = with(turned, |it| {
+        let activation = Activation::Gelu;
+        let mixture = Mixture { activation, experts: 5, used: 2, every: 2 };
+        it.feed_forward = FeedForward::Mixed(mixture);
     });
     let gated = |config, by| with(config, |it| it.feed_forward = FeedForward::Gated(by));
     let modern_bert = with(gated(turned, Activation::Gelu), |it| {
@@ -146,6 +152,8 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("Jina v2 for code, apart", code, apart),
         ("ALBERT", albert, apart),
         ("NomicBERT", gated(turned, Activation::Silu), Stored { biases: false, ..apart }),
+        ("NomicBERT with experts", experts, apart),
+        ("NomicBERT with transposed experts", experts, Stored { transposed: true, ..apart }),
         ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),
         ("EmbeddingGemma", gemma, Stored { biases: false, ..apart }),
@@ -178,4 +186,6 @@ pub struct Stored {
     pub up_first: bool,
     /// True if the first layer has a norm before the attention.
     pub first_norm: bool,
+    /// True if the second layers of experts are stored transposed.
+    pub transposed: bool,
 }

@@ -2,7 +2,7 @@
 
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, QueryKeyNorm, Relative,
+    Activation, Config, FeedForward, Heads, Mask, Mixture, NormKind, Order, QueryKeyNorm, Relative,
     RelativeBuckets, WindowLayers,
 };
 
@@ -131,11 +131,44 @@ impl Model {
             .collect()
     }
 
+    /// The experts of a layer, one after the other, each for the tokens that choose it.
+    fn experts(&self, x: &[f64], layer: usize, mixture: Mixture) -> Vec<f64> {
+        let of = |name: &str| format!("layer.{layer}.{name}");
+        let (rows, hidden) = (self.config.intermediate, self.config.hidden);
+        let logits = self.product(x, &[(of("router"), 0)], mixture.experts);
+        let all: f64 = logits.iter().map(|x| x.exp()).sum();
+        let mut order: Vec<usize> = (0..mixture.experts).collect();
+        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+        let bias = &self.tensor(&of("experts.bias")).values;
+        let mut sum: Vec<f64> = bias.iter().map(|x| f64::from(*x)).collect();
+        for expert in order.into_iter().take(mixture.used) {
+            let up = self.product(x, &[(of("experts_up"), expert * rows)], rows);
+            let wide: Vec<f64> = up.iter().map(|x| activate(mixture.activation, *x)).collect();
+            let down = match self.tensors.get(&of("experts_down_transposed.weight")) {
+                None => self.product(&wide, &[(of("experts_down"), expert * hidden)], hidden),
+                Some(stored) => {
+                    let element = |at: usize, i: usize| stored.row(expert * rows + i)[at];
+                    let sum = |at| {
+                        let all = wide.iter().enumerate();
+                        all.map(|(i, x)| x * f64::from(element(at, i))).sum()
+                    };
+                    (0..hidden).map(sum).collect()
+                }
+            };
+            let share = logits[expert].exp() / all;
+            sum.iter_mut().zip(down).for_each(|(sum, x)| *sum += share * x);
+        }
+        sum
+    }
+
     fn feed_forward(&self, x: &[f64], layer: usize) -> Vec<f64> {
         let of = |name: &str| format!("layer.{layer}.{name}");
         let rows = self.config.intermediate;
         let wide = match self.config.feed_forward {
-            FeedForward::Plain(activation) => {
+            FeedForward::Mixed(mixture) if layer % mixture.every == 1 => {
+                return self.experts(x, layer, mixture);
+            }
+            FeedForward::Plain(activation) | FeedForward::Mixed(Mixture { activation, .. }) => {
                 let up = self.product(x, &[(of("up"), 0)], rows);
                 up.iter().map(|x| activate(activation, *x)).collect::<Vec<f64>>()
             }

@@ -1,7 +1,7 @@
 //! The architectures of GGUF files: their names in llama.cpp, and the corresponding Hugging Face
 //! models.
 
-use crate::model::{DecoderFamily, FamilyBiases};
+use crate::model::{Config, DecoderFamily, FamilyBiases, FeedForward};
 
 /// A known architecture, supported or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,7 @@ pub enum GgufArchitecture {
     JinaBertV3,
     ModernBert,
     NomicBert,
+    NomicBertMoe,
     T5Encoder,
     Qwen3,
     Gemma3,
@@ -24,7 +25,6 @@ pub enum GgufArchitecture {
     Phi3,
     Qwen2,
     NeoBert,
-    NomicBertMoe,
 }
 
 use GgufArchitecture as A;
@@ -80,6 +80,7 @@ const ROWS: &[Row] = &[
     row(A::JinaBertV3, "jina-bert-v3", Encoders, &["jina_embeddings_v3"], &[]),
     row(A::ModernBert, "modern-bert", Encoders, &["modernbert"], &[]),
     row(A::NomicBert, "nomic-bert", Encoders, &["nomic_bert"], &[]),
+    row(A::NomicBertMoe, "nomic-bert-moe", Encoders, &["nomic_bert"], &[]),
     row(A::T5Encoder, "t5encoder", Encoders, &["t5"], &[]),
     row(A::Qwen3, "qwen3", Both, &["qwen3"], &["qwen3"]),
     row(A::Gemma3, "gemma3", Decoders, &[], &["gemma3_text"]),
@@ -88,7 +89,6 @@ const ROWS: &[Row] = &[
     row(A::Phi3, "phi3", Decoders, &[], &[]),
     row(A::Qwen2, "qwen2", Decoders, &[], &["qwen2"]),
     row(A::NeoBert, "neo-bert", OtherEncoders, &[], &[]),
-    row(A::NomicBertMoe, "nomic-bert-moe", OtherEncoders, &[], &[]),
 ];
 
 impl GgufArchitecture {
@@ -98,7 +98,18 @@ impl GgufArchitecture {
         ROWS.iter().find(|row| row.name == name).map(|row| row.architecture)
     }
 
-    /// The architecture for encoders of this `model_type`.
+    /// The architecture for encoders with these settings, of this `model_type`.
+    #[must_use]
+    pub fn from_encoder(model_type: &str, config: &Config) -> Option<Self> {
+        match Self::from_encoder_type(model_type)? {
+            A::NomicBert if matches!(config.feed_forward, FeedForward::Mixed(_)) => {
+                Some(A::NomicBertMoe)
+            }
+            found => Some(found),
+        }
+    }
+
+    /// The architecture for encoders of this `model_type`, the first of several.
     #[must_use]
     pub fn from_encoder_type(model_type: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.encoders.contains(&model_type));
@@ -183,7 +194,7 @@ impl GgufArchitecture {
     #[must_use]
     pub const fn biases(self) -> FamilyBiases {
         match self {
-            A::Bert | A::JinaBertV3 => FamilyBiases::ALL,
+            A::Bert | A::JinaBertV3 | A::NomicBertMoe => FamilyBiases::ALL,
             A::JinaBertV2 => FamilyBiases { up: false, ..FamilyBiases::ALL },
             A::NomicBert => FamilyBiases { norms: true, ..FamilyBiases::NONE },
             _ => FamilyBiases::NONE,

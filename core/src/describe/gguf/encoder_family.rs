@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bert` | BERT; RoBERTa and XLM-RoBERTa, whose positions begin at 0 here; DistilBERT |
 //! | `nomic-bert` | BERT with rotary positions and a gate |
+//! | `nomic-bert-moe` | BERT with rotary positions and, in some layers, experts |
 //! | `jina-bert-v2` | BERT with ALiBi and a gate; for code with norms of queries and keys |
 //! | `jina-bert-v3` | BERT with rotary positions |
 //! | `modern-bert` | norms first, rotary positions of two bases, windows, a gate |
@@ -28,7 +29,7 @@ use crate::model::config::Rope;
 use crate::model::gguf_names;
 use crate::model::{
     Activation, Attention, ClassifierModel, Config, Embedding, FamilyModel, FeedForward, Heads,
-    Mask, Order, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
+    Mask, Mixture, Order, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
 };
 
 /// The distance from which on keys share T5's last bucket: a constant of llama.cpp.
@@ -48,6 +49,7 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
     let read = match architecture {
         GgufArchitecture::Bert => bert,
         GgufArchitecture::NomicBert => nomic_bert,
+        GgufArchitecture::NomicBertMoe => nomic_bert_moe,
         GgufArchitecture::JinaBertV2 => jina_bert_v2,
         GgufArchitecture::JinaBertV3 => jina_bert,
         GgufArchitecture::ModernBert => modern_bert,
@@ -117,6 +119,20 @@ fn nomic_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = turned(keys, like_bert(keys)?)?;
     let feed_forward = FeedForward::Gated(Activation::Silu);
     Ok(("nomic_bert", Config { feed_forward, ..config }))
+}
+
+fn nomic_bert_moe<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    let config = turned(keys, like_bert(keys)?)?;
+    let mixture = Mixture {
+        activation: Activation::Gelu,
+        experts: keys.needed(Key::Experts, Limit::SIZE)?,
+        used: keys.needed(Key::ExpertsUsed, Limit::SIZE)?,
+        every: keys.needed(Key::ExpertsEvery, Limit::LAYERS)?,
+    };
+    if mixture.used > mixture.experts {
+        return Err(keys.refuse(Key::ExpertsUsed, "there are not as many experts"));
+    }
+    Ok(("nomic_bert", Config { feed_forward: FeedForward::Mixed(mixture), ..config }))
 }
 
 fn jina_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {

@@ -127,6 +127,7 @@ keys! {
     Experts "expert_count" Off, Used, Unknown;
     ExpertsUsed "expert_used_count" Off, Used, Unknown;
     ExpertsShared "expert_shared_count" Off, Used, Unknown;
+    ExpertsEvery "moe_every_n_layers" Off, Used, Unknown;
     PredictLayers "nextn_predict_layers" Off, Used, Unknown;
     ParallelResidual "use_parallel_residual" Off, Used, Unknown;
     LogitScale "logit_scale" One, Used, Unknown;

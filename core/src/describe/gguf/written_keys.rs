@@ -2,7 +2,7 @@
 
 use super::GgufArchitecture;
 use super::key::Key;
-use crate::model::{Activation, Config, FeedForward, Mask, NormKind, Window};
+use crate::model::{Activation, Config, FeedForward, Mask, Mixture, NormKind, Window};
 
 /// A value of layers with a window, and one of those without.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +82,11 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
         FeedForward::Plain(Activation::GeluTanh) => put(Key::OwnActivation, Text("gelu_new")),
         FeedForward::Gated(Activation::Silu) if architecture == GgufArchitecture::ModernBert => {
             put(Key::HiddenActivation, Text("silu"));
+        }
+        FeedForward::Mixed(Mixture { experts, used, every, .. }) => {
+            put(Key::Experts, Size(experts));
+            put(Key::ExpertsUsed, Size(used));
+            put(Key::ExpertsEvery, Size(every));
         }
         _ => {}
     }

@@ -1,5 +1,6 @@
 //! The tensors of one layer.
 
+use super::experts::Experts;
 use super::norm::Norm;
 use super::per_layer::PerLayer;
 use crate::error::Result;
@@ -16,6 +17,7 @@ pub struct Layer {
     pub(in crate::model) attention_output: Linear,
     /// After the attention's residual sum, or before the attention.
     pub(in crate::model) attention_norm: Norm,
+    /// With a mixture, the layers of all experts, as is `down`.
     pub(in crate::model) up: Rows,
     pub(in crate::model) down: Linear,
     /// After the second residual sum, or before the feed-forward layer.
@@ -40,6 +42,7 @@ pub(in crate::model) struct Further {
     pub(in crate::model) query_norm: Norm,
     pub(in crate::model) key_norm: Norm,
     pub(in crate::model) per_layer: PerLayer,
+    pub(in crate::model) experts: Experts,
 }
 
 impl Further {
@@ -50,17 +53,18 @@ impl Further {
         query_norm: Norm::EMPTY,
         key_norm: Norm::EMPTY,
         per_layer: PerLayer::EMPTY,
+        experts: Experts::EMPTY,
     };
 
     /// The linear layers, each with the number of its rows that are used.
-    const fn linear_rows(&self) -> [(&Linear, usize); 4] {
+    const fn linear_rows(&self) -> [(&Linear, usize); 5] {
         let PerLayer { input, gate, projection, .. } = &self.per_layer;
-        [used(&self.gate), used(input), all(gate), all(projection)]
+        [used(&self.gate), used(input), all(gate), all(projection), all(&self.experts.router)]
     }
 
-    fn linear_layers_mut(&mut self) -> [&mut Linear; 4] {
+    fn linear_layers_mut(&mut self) -> [&mut Linear; 5] {
         let PerLayer { input, gate, projection, .. } = &mut self.per_layer;
-        [&mut self.gate.linear, &mut input.linear, gate, projection]
+        [&mut self.gate.linear, &mut input.linear, gate, projection, &mut self.experts.router]
     }
 }
 

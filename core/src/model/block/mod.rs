@@ -3,6 +3,7 @@
 pub(super) mod alibi;
 pub(super) mod attention;
 pub(super) mod buckets;
+pub(super) mod experts;
 pub(super) mod feed_forward;
 pub(super) mod layer;
 pub(super) mod norm;

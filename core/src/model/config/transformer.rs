@@ -264,6 +264,40 @@ pub enum FeedForward {
     Plain(Activation),
     /// `down(activation(gate(x)) · up(x))`.
     Gated(Activation),
+    /// As `Plain`, but in some layers a mixture of experts.
+    Mixed(Mixture),
+}
+
+impl FeedForward {
+    /// The activation.
+    #[must_use]
+    pub const fn activation(self) -> Activation {
+        match self {
+            Self::Plain(activation) | Self::Gated(activation) => activation,
+            Self::Mixed(mixture) => mixture.activation,
+        }
+    }
+}
+
+/// A mixture of experts: several plain feed-forward layers in place of one. A router chooses some of
+/// them for each token, and their outputs, times the router's probabilities, are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mixture {
+    /// The activation of each expert, and of layers without experts.
+    pub activation: Activation,
+    /// The number of experts.
+    pub experts: usize,
+    /// The number of experts chosen for each token, from 1 to `experts`.
+    pub used: usize,
+    /// The second of every so many layers has experts.
+    pub every: usize,
+}
+
+impl Mixture {
+    /// Returns true if layer `layer` has experts.
+    pub(in crate::model) const fn is_in(&self, layer: usize) -> bool {
+        matches!(layer.checked_rem(self.every), Some(1))
+    }
 }
 
 const fn larger(a: usize, b: usize) -> usize {
@@ -372,7 +406,8 @@ impl Config {
     /// Returns true if the build can run the model.
     pub(in crate::model) fn is_built_in(&self) -> bool {
         let fits = !self.has_vector_norm() || self.widest_heads() <= self.hidden;
-        FAMILIES && fits || self.is_bert()
+        let mixes = self.mixture().is_none() || !self.norms_first();
+        FAMILIES && fits && mixes || self.is_bert()
     }
 
     /// Returns true if the settings are BERT's.
@@ -417,6 +452,19 @@ impl Config {
 
     pub(in crate::model) const fn is_gated(&self) -> bool {
         matches!(self.feed_forward(), FeedForward::Gated(_))
+    }
+
+    /// The mixture of experts, if some layers have one.
+    pub(in crate::model) const fn mixture(&self) -> Option<&Mixture> {
+        match &self.feed_forward {
+            FeedForward::Mixed(mixture) if FAMILIES => Some(mixture),
+            _ => None,
+        }
+    }
+
+    /// The mixture of experts of layer `layer`.
+    pub(in crate::model) fn mixture_in(&self, layer: usize) -> Option<&Mixture> {
+        self.mixture().filter(|mixture| mixture.is_in(layer))
     }
 
     /// The biases on scores by the distance of key and query, if any.

@@ -51,6 +51,9 @@ pub const POST: Names = gguf_names!(
     (Tensor::AttentionNorm, ".attn_output_norm"),
     (Tensor::AttentionEndNorm, ".attn_norm_2"),
     (Tensor::FeedForwardNorm, ".layer_output_norm"),
+    (Tensor::Router, ".ffn_gate_inp"),
+    (Tensor::ExpertsUp, ".ffn_up_exps"),
+    (Tensor::ExpertsDown, ".ffn_down_exps"),
 );
 
 /// The names in encoders with norms before attention and feed-forward layer.

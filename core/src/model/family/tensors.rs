@@ -1,11 +1,12 @@
 //! Tensors by role, under the names of a family: how every family except BERT is opened.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::block::experts::Experts;
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
 use crate::model::block::per_layer::PerLayer;
-use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order, QueryKeyNorm};
+use crate::model::config::{Config, FAMILIES, FeedForward, Mixture, NormKind, Order, QueryKeyNorm};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Transformer;
 use crate::model::weights::{Matrix, Name, Weights, check_presence};
@@ -68,6 +69,16 @@ pub enum Tensor {
     Down,
     /// The norm of the feed-forward layer's output.
     FeedForwardEndNorm,
+    /// The layer that chooses experts, `[experts, hidden]`.
+    Router,
+    /// The first layers of all experts, `[experts · intermediate, hidden]`.
+    ExpertsUp,
+    /// The second layers of all experts, `[experts · hidden, intermediate]`.
+    ExpertsDown,
+    /// The same, each transposed: `[experts · intermediate, hidden]`.
+    ExpertsDownTransposed,
+    /// The bias of the experts' sum.
+    ExpertsBias,
     /// The projection of a token's first vector to the further inputs of all layers.
     PerLayerInput,
     /// The norm of each of these inputs.
@@ -92,8 +103,10 @@ impl Tensor {
                 Some(LayerInput::Attention)
             }
             Self::AttentionOutput => Some(LayerInput::AttentionOutput),
-            Self::Gate | Self::Up | Self::GateUp | Self::UpGate => Some(LayerInput::Intermediate),
-            Self::Down => Some(LayerInput::Output),
+            Self::Gate | Self::Up | Self::GateUp | Self::UpGate | Self::ExpertsUp => {
+                Some(LayerInput::Intermediate)
+            }
+            Self::Down | Self::ExpertsDown => Some(LayerInput::Output),
             Self::PerLayerInput => Some(LayerInput::PerLayerInput),
             Self::PerLayerGate => Some(LayerInput::PerLayerGate),
             Self::PerLayerProjection => Some(LayerInput::PerLayerProjection),
@@ -146,12 +159,18 @@ impl Tensor {
             Self::Gate | Self::GateUp | Self::UpGate => {
                 matches!(config.feed_forward, FeedForward::Gated(_))
             }
+            Self::Router
+            | Self::ExpertsUp
+            | Self::ExpertsDown
+            | Self::ExpertsDownTransposed
+            | Self::ExpertsBias => matches!(config.feed_forward, FeedForward::Mixed(_)),
             _ => true,
         }
     }
 }
 
-/// The names of a family's tensors, without `.weight` or `.bias`.
+/// The names of a family's tensors, without `.weight` or `.bias`; parameters without a module have
+/// neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
     /// The prefix before the number of a layer.
@@ -169,7 +188,7 @@ pub struct TensorName<'n> {
     pub tensor: Tensor,
     /// The number of its layer, as spelled; `None` outside layers.
     pub layer: Option<&'n str>,
-    /// The suffix after the name: `.weight` or `.bias`.
+    /// The suffix after the name: `.weight`, `.bias`, or nothing.
     pub kind: &'n str,
 }
 
@@ -231,6 +250,11 @@ impl Names {
         // `rsplit_once` could panic as far as the linker knows.
         let dot = name.bytes().rposition(|byte| byte == b'.')?;
         let (part, kind) = (name.get(..dot)?, name.get(dot..)?);
+        self.parts_of(part, kind).or_else(|| self.parts_of(name, ""))
+    }
+
+    /// The parts of the name `part` with the suffix `kind`.
+    fn parts_of<'n>(&self, part: &'n str, kind: &'n str) -> Option<TensorName<'n>> {
         let (layer, part) = match part.strip_prefix(self.layers) {
             Some(rest) => {
                 let (layer, part) = rest.split_at_checked(rest.find('.')?)?;
@@ -259,7 +283,7 @@ impl Names {
     pub fn place(&self, name: &str) -> Option<(usize, LayerInput)> {
         let TensorName { tensor, layer, kind } = self.parts(name)?;
         let layer = layer.map_or(Some(0), |layer| layer.parse().ok())?;
-        if kind == ".weight" { Some((layer, tensor.input()?)) } else { None }
+        if kind != ".bias" { Some((layer, tensor.input()?)) } else { None }
     }
 
     /// Returns true if all layers have the same weights: no name follows the number of a layer.
@@ -308,6 +332,19 @@ impl Names {
     ) -> Result<Matrix> {
         let found = self.find(weights, (tensor, ".weight"), layer)?.ok_or(MISSING)?;
         checked_shape(found, rows, cols)
+    }
+
+    /// As `find`, for a parameter without a module in checkpoints, a weight in GGUF.
+    fn parameter(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        tensor: Tensor,
+        layer: usize,
+    ) -> Result<Option<Matrix>> {
+        match self.find(weights, (tensor, ""), layer)? {
+            None => self.find(weights, (tensor, ".weight"), layer),
+            found => Ok(found),
+        }
     }
 
     fn has(&self, weights: &(impl Weights + ?Sized), tensor: Tensor, layer: usize) -> Result<bool> {
@@ -392,7 +429,10 @@ impl Names {
         let gate = into.further.iter_mut().map(|further| &mut further.gate);
         let gate = gate.chain(&mut none).next().ok_or(MISSING)?;
         match config.feed_forward {
-            FeedForward::Plain(_) => all(up, Tensor::Up, intermediate, hidden)?,
+            FeedForward::Mixed(mixture) if mixture.is_in(layer) => {}
+            FeedForward::Plain(_) | FeedForward::Mixed(_) => {
+                all(up, Tensor::Up, intermediate, hidden)?;
+            }
             FeedForward::Gated(_) => match self.fused(weights, layer)? {
                 Some((tensor, gate_is_first)) => {
                     linear(&mut up.linear, tensor, 2 * intermediate, hidden)?;
@@ -430,7 +470,10 @@ impl Names {
         }
         linear(&mut into.attention_output, Tensor::AttentionOutput, hidden, queries)?;
         norm(&mut into.feed_forward_norm, Tensor::FeedForwardNorm, hidden)?;
-        linear(&mut into.down, Tensor::Down, hidden, intermediate)?;
+        match config.mixture_in(layer) {
+            Some(mixture) => self.experts(into, weights, (config, mixture), layer)?,
+            None => linear(&mut into.down, Tensor::Down, hidden, intermediate)?,
+        }
         if let (Some(elements), Some(further)) = (config.per_layer, into.further.first_mut()) {
             let PerLayer { input, input_norm, gate, projection, norm: end, scale } =
                 &mut further.per_layer;
@@ -445,14 +488,41 @@ impl Names {
             linear(gate, Tensor::PerLayerGate, elements, hidden)?;
             linear(projection, Tensor::PerLayerProjection, hidden, elements)?;
             norm(end, Tensor::PerLayerNorm, hidden)?;
-            // A parameter without a module in checkpoints, a weight in GGUF.
-            let found = match self.find(weights, (Tensor::LayerScale, ""), layer)? {
-                None => self.find(weights, (Tensor::LayerScale, ".weight"), layer)?,
-                found => found,
-            };
+            let found = self.parameter(weights, Tensor::LayerScale, layer)?;
             *scale = checked_shape(found.ok_or(MISSING)?, 1, 1)?;
         }
         into.join(weights)
+    }
+
+    /// Locates the tensors of a layer's mixture of experts. The bias may be missing.
+    fn experts(
+        &self,
+        into: &mut Layer,
+        weights: &(impl Weights + ?Sized),
+        (config, mixture): (&Config, &Mixture),
+        layer: usize,
+    ) -> Result<()> {
+        let Config { hidden, intermediate, .. } = *config;
+        let count = mixture.experts;
+        let find = |tensor| self.parameter(weights, tensor, layer);
+        let up = find(Tensor::ExpertsUp)?.ok_or(MISSING)?;
+        into.up.linear.weight = up.stacked(count, (intermediate, hidden))?;
+        into.up.count = into.up.linear.weight.rows;
+        let shape = (hidden, intermediate);
+        into.down.weight = match find(Tensor::ExpertsDown)? {
+            Some(down) => down.stacked(count, shape)?,
+            None => {
+                let stored = find(Tensor::ExpertsDownTransposed)?.ok_or(MISSING)?;
+                stored.transposed(count, shape)?
+            }
+        };
+        let Experts { router, bias } = match into.further.first_mut() {
+            Some(further) => &mut further.experts,
+            None => return Err(MISSING),
+        };
+        router.weight = self.get(weights, Tensor::Router, layer, (count, hidden))?;
+        *bias = self.bias(weights, Tensor::ExpertsBias, layer, hidden)?;
+        Ok(())
     }
 
     /// The matrix that contains gate and up of a layer, and whether the gate is its first half.

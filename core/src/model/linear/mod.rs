@@ -214,8 +214,10 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         left: usize,
         tile: usize,
     ) -> usize {
-        let in_pieces =
-            matches!(matrix.encoding, MatrixEncoding::Scaled(_) | MatrixEncoding::Values(_));
+        let in_pieces = matches!(
+            matrix.encoding,
+            MatrixEncoding::Scaled(_) | MatrixEncoding::Transposed(_) | MatrixEncoding::Values(_)
+        );
         if self.weights.borrows() || in_pieces {
             // Such rows are read in pieces, whatever their number.
             left

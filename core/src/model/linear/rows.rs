@@ -1,14 +1,18 @@
 //! Reads rows of weights, vectors and scales.
 
-use super::MAX_GROUPS;
 use super::scaled_codes::CodedRows;
+use super::{MAX_GROUPS, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Signs;
+use crate::model::parallel::split_off;
 use crate::model::run::Run;
-use crate::model::weights::{Matrix, MatrixEncoding, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, TransposedFloats, Weights};
 use crate::quant;
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::quant::groups::dequantize_blocks;
+
+/// Rows of a matrix stored column by column that are read together.
+const ROWS_OF_COLUMNS: usize = 64;
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     /// The bytes of `rows` rows from row `first` on.
@@ -73,6 +77,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             let rows = CodedRows { weights: self.weights, matrix, codes, first };
             return rows.read(values, tile);
         }
+        if let MatrixEncoding::Transposed(floats) = encoding {
+            return self.read_transposed(matrix, floats, first, values, tile);
+        }
         if let MatrixEncoding::Values(number) = encoding {
             let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
             let first = first.checked_mul(cols).ok_or(overflow)? as u64;
@@ -112,6 +119,36 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             for (value, column) in values.iter_mut().zip(columns) {
                 *value *= f32::from_le_bytes(*column);
             }
+        }
+        Ok(())
+    }
+
+    /// Reads whole rows from row `first` on of matrices that are stored column by column.
+    fn read_transposed(
+        &self,
+        matrix: &Matrix,
+        floats: TransposedFloats,
+        first: usize,
+        values: &mut [f32],
+        tile: &mut [u8],
+    ) -> Result<()> {
+        let cols = matrix.cols.max(1);
+        let each = floats.rows as usize;
+        let number = Matrix { encoding: floats.number(), ..*matrix };
+        let mut part = [0.0; ROWS_OF_COLUMNS];
+        let (mut row, mut rest) = (first, values);
+        while !rest.is_empty() {
+            let (place, before) = (row / each, row % each);
+            let count = (each - before).min(rest.len() / cols).clamp(1, ROWS_OF_COLUMNS);
+            let rows = split_off(&mut rest, count * cols).ok_or(TOO_SMALL)?;
+            let part = part.get_mut(..count).ok_or(TOO_SMALL)?;
+            for col in 0..cols {
+                let start = (place * cols + col) * each + before;
+                self.read_vector(&number, start, part, tile)?;
+                let elements = rows.iter_mut().skip(col).step_by(cols);
+                elements.zip(&*part).for_each(|(element, value)| *element = *value);
+            }
+            row += count;
         }
         Ok(())
     }
@@ -209,8 +246,9 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         MatrixEncoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         MatrixEncoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         MatrixEncoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
-        // Scaled codes are handled in `scaled_codes`, values provided by the source elsewhere.
-        MatrixEncoding::Scaled(_) | MatrixEncoding::Values(_) => {
+        // Scaled codes are handled in `scaled_codes`, transposed floats as what is stored, values
+        // provided by the source elsewhere.
+        MatrixEncoding::Scaled(_) | MatrixEncoding::Transposed(_) | MatrixEncoding::Values(_) => {
             return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
         }
     }

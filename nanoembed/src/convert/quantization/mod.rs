@@ -32,6 +32,13 @@ const TABLES: [&str; 6] = [
     "token_types.weight",
 ];
 
+/// The layers that choose experts, which decide too much for a few bits, as Hugging Face and GGUF
+/// call them.
+const ROUTERS: [&str; 2] = ["router.layer.weight", "ffn_gate_inp.weight"];
+
+/// Experts whose matrices are stored transposed, so that blocks would not follow their rows.
+const TRANSPOSED: &str = "experts.mlp.w2";
+
 /// The reason that a tensor is not quantised.
 enum Kept {
     /// Never quantised: too small or too sensitive.
@@ -291,6 +298,12 @@ impl Quantization {
         }
         if TABLES.iter().any(|table| tensor.name.ends_with(table)) {
             return Err(Kept::Rightly("a table of positions or types"));
+        }
+        if ROUTERS.iter().any(|router| tensor.name.ends_with(router)) {
+            return Err(Kept::Rightly("a choice of experts"));
+        }
+        if tensor.name.ends_with(TRANSPOSED) {
+            return Err(Kept::Rightly("experts that are stored transposed"));
         }
         let integers = ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool"];
         if integers.contains(&tensor.values.type_name()) {

@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use nanoembed_core::limit::Boxed;
+use nanoembed_core::model::FamilyModel;
 use nanoembed_core::owned::Encoder;
+use nanoembed_core::owned::folder::Described;
 use nanoembed_core::{ErrorKind, limit};
 
 use super::gguf_tensors::GgufTensors;
@@ -12,6 +14,7 @@ use super::tensors::{Loaded, integers, one};
 use crate::causal::weights::ModelWeights;
 use crate::checkpoint::present_name;
 use crate::checkpoint::tensor::Tensor;
+use crate::convert::experts;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::open::described_model::DescribedModel;
@@ -36,7 +39,7 @@ pub(crate) struct TextModel<'f> {
 
 /// The form of the tensors, which in a file have their family's names.
 pub(super) enum TensorForm {
-    /// As in the file, but for a prefix and older names of norms.
+    /// As in the file, but for a prefix, older names of norms, and experts that are transposed.
     Prefixed(&'static str),
     Gguf(Boxed<GgufTensors>),
 }
@@ -68,6 +71,10 @@ impl<'f> TextModel<'f> {
             Error::input(kind, kind.message()).at(&name)
         })?;
         let (mut left_out, mut mapping) = (Vec::new(), None);
+        let model = match &source.model().described {
+            Described::Transformer(model) => Some(&**model),
+            _ => None,
+        };
         let failed = |error| Error::in_file(&name, error);
         let slots = limit::exactly(found.iter().map(|_| Vec::new()));
         let mut slots: Vec<Vec<Loaded<'f>>> = slots.map_err(failed)?;
@@ -81,7 +88,7 @@ impl<'f> TextModel<'f> {
                 return Ok(());
             }
             if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_empty()) {
-                *slot = self.tensors.loaded(stored, name_there, &name)?;
+                *slot = self.tensors.loaded(stored, (name_there, &name), model)?;
             }
             Ok(())
         })?;
@@ -109,12 +116,24 @@ impl<'f> TextModel<'f> {
 }
 
 impl TensorForm {
-    /// What becomes of a tensor of the file, called `name` there.
-    fn loaded<'f>(&self, stored: &Stored<'f>, name: &str, file: &str) -> Result<Vec<Loaded<'f>>> {
+    /// What becomes of a tensor of the file, called `name` there; `model` is none for a table.
+    fn loaded<'f>(
+        &self,
+        stored: &Stored<'f>,
+        (name, file): (&str, &str),
+        model: Option<&FamilyModel>,
+    ) -> Result<Vec<Loaded<'f>>> {
+        let failed = |error| Error::in_file(file, error);
         match self {
             Self::Prefixed(prefix) => {
                 let own = present_name(name.strip_prefix(prefix).unwrap_or(name));
-                let own = own.map_err(|error| Error::in_file(file, error))?;
+                let own = own.map_err(failed)?;
+                if let Some(model) = model
+                    && let Some(written) = experts::written_name(model, &own).map_err(failed)?
+                {
+                    let count = experts::count(&model.config);
+                    return one(Loaded::transposed(stored, written, file, count)?, file);
+                }
                 one(Loaded::from_stored(stored, own, file)?, file)
             }
             Self::Gguf(tensors) => tensors.loaded(stored, name, file),

@@ -5,6 +5,7 @@
 //! | names of llama.cpp | names of the family |
 //! | queries, keys and values in one matrix | three, if the family has three |
 //! | Gemma's norms, 1 added already | without that |
+//! | experts in three dimensions | in two |
 
 use nanoembed_core::model::{ClassifierModel, FamilyModel, Heads, NormKind, Tensor, TensorName};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
@@ -44,7 +45,7 @@ impl GgufTensors {
                 true => Loaded::changed(stored, own, file, |values| {
                     values.iter_mut().for_each(|value| *value -= 1.0);
                 })?,
-                false => Loaded::from_stored(stored, own, file)?,
+                false => Loaded::from_stored(stored, own, file)?.stacked(),
             };
             return one(loaded, file);
         }

@@ -6,6 +6,7 @@ use nanoembed_core::tensor::{Dtype, Encoding};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
+use crate::convert::experts;
 use crate::error::{Error, Result};
 use crate::stored::{Stored, Values};
 
@@ -68,6 +69,32 @@ impl<'f> Loaded<'f> {
         stored.read(first, &mut values).map_err(|failure| failure.at(file))?;
         let data = le_bytes(&values).map_err(failed)?;
         Ok(Self::Owned(OwnedTensor { name, shape, data }))
+    }
+
+    /// The second layers of `experts`, stored transposed, as matrices to be called `name`.
+    pub(super) fn transposed(
+        stored: &Stored<'f>,
+        name: String,
+        file: &str,
+        experts: usize,
+    ) -> Result<Self> {
+        let failed = |error| Error::in_file(file, error);
+        let cols = stored.values.shape().cols().and_then(|cols| usize::try_from(cols).ok());
+        let cols = cols.unwrap_or(0);
+        let values = stored.all().map_err(|failure| failure.at(file))?;
+        let (values, width) = experts::transposed(&values, experts, cols).map_err(failed)?;
+        let data = le_bytes(&values).map_err(failed)?;
+        Ok(Self::Owned(OwnedTensor { name, shape: vec![experts * cols, width], data }))
+    }
+
+    /// The tensor with the rows of all matrices in two dimensions, if it has three.
+    pub(super) fn stacked(mut self) -> Self {
+        let (Self::Borrowed(Tensor { shape, .. }) | Self::Owned(OwnedTensor { shape, .. })) =
+            &mut self;
+        if let [count, rows, cols] = **shape {
+            *shape = vec![count * rows, cols];
+        }
+        self
     }
 
     /// The tensor, whose values stay here.

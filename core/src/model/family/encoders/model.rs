@@ -40,9 +40,15 @@ const NORMS: &[Tensor] = &[
     Tensor::Norm,
 ];
 
-/// The linear layers of a layer's further input, which never have biases.
-const PER_LAYER: &[Tensor] =
-    &[Tensor::PerLayerInput, Tensor::PerLayerGate, Tensor::PerLayerProjection];
+/// The linear layers that never have biases: those of a layer's further input, and of experts.
+const UNBIASED: &[Tensor] = &[
+    Tensor::PerLayerInput,
+    Tensor::PerLayerGate,
+    Tensor::PerLayerProjection,
+    Tensor::Router,
+    Tensor::ExpertsUp,
+    Tensor::ExpertsDown,
+];
 
 /// The parts of a model that have biases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +88,7 @@ impl FamilyBiases {
             (up, &[Tensor::Up, Tensor::Gate, Tensor::UpGate, Tensor::GateUp]),
             (down, &[Tensor::Down]),
             (norms, NORMS),
-            (false, PER_LAYER),
+            (false, UNBIASED),
         ]
     }
 }

@@ -3,10 +3,10 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::model::{ClassifierModel, FamilyModel};
-use super::{JINA_V2, distilbert, gemma2, jina_v2, t5};
+use super::{JINA_V2, distilbert, gemma2, jina_v2, nomic, t5};
 use crate::kernel::root;
 use crate::model::config::{
-    Attention, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, Rope, Rotary,
+    Attention, Config, Heads, Mask, Mixture, NormKind, Order, RelativeBuckets, Rope, Rotary,
 };
 use crate::model::family::settings::{OF_BERT, SizeNames};
 use crate::text::json::{Comma, List, Members, Quoted};
@@ -35,6 +35,7 @@ impl Display for ConfigJson<'_> {
             "gemma3_text" => gemma(model, &mut members)?,
             gemma2::TEXT => gemma_2(model, &mut members)?,
             JINA_V2 => jina_v2(model, &mut members)?,
+            "nomic_bert" if model.config.mixture().is_some() => nomic(model, &mut members)?,
             "t5" => t5(&model.config, &mut members)?,
             "eurobert" | "qwen2" | "qwen3" => llama_like(model, &mut members)?,
             _ => bert_like(&model.config, &mut members)?,
@@ -120,7 +121,7 @@ fn sizes(config: &Config, names: &SizeNames, members: &mut Members<'_, '_>) -> f
 
 /// The name of the activation, as BERT spells it.
 fn activation(config: &Config) -> &'static str {
-    let (FeedForward::Plain(used) | FeedForward::Gated(used)) = config.feed_forward;
+    let used = config.feed_forward.activation();
     let found = OF_BERT.iter().find(|(_, known)| *known == used);
     // BERT has no SiLU.
     found.map_or("silu", |(name, _)| name)
@@ -132,6 +133,27 @@ fn bert_like(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
     members.put("layer_norm_eps", &Exact(config.epsilon))?;
     members.put("type_vocab_size", &u8::from(config.embedding.token_types))?;
     config.rotary.map_or(Ok(()), |rotary| members.put("rope_parameters", &RopeJson(rotary.global)))
+}
+
+/// The settings of NomicBERT with experts, as in the hub's own code.
+fn nomic(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
+    let FamilyModel { config, biases, .. } = model;
+    sizes(config, &nomic::HUB, members)?;
+    members.text(nomic::ACTIVATION, nomic::WITHOUT_GATE)?;
+    members.put(nomic::EPSILON, &Exact(config.epsilon))?;
+    members.put("type_vocab_size", &u8::from(config.embedding.token_types))?;
+    if let Some(rotary) = config.rotary {
+        members.put(nomic::BASE, &Exact(rotary.global.base))?;
+    }
+    for (name, has_bias) in nomic::BIASES.iter().zip([biases.attention, biases.up, biases.down]) {
+        members.put(name, &has_bias)?;
+    }
+    if let Some(Mixture { experts, used, every, .. }) = config.mixture() {
+        members.put(nomic::EXPERTS, experts)?;
+        members.put(nomic::EXPERTS_USED, used)?;
+        members.put(nomic::EXPERTS_EVERY, every)?;
+    }
+    Ok(())
 }
 
 fn jina_v2(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
@@ -372,6 +394,12 @@ mod tests {
             let model = read(&text);
             assert_eq!(read(&ConfigJson(&model).to_string()), model);
         }
+        let nomic = r#"{"model_type": "nomic_bert", "n_layer": 3, "n_embd": 8, "n_head": 2,
+            "n_inner": 16, "vocab_size": 9, "n_positions": 32, "activation_function": "gelu",
+            "num_experts": 5, "moe_top_k": 2, "moe_every_n_layers": 2, "qkv_proj_bias": false,
+            "type_vocab_size": 1, "rotary_emb_base": 1000}"#;
+        let nomic = read(nomic);
+        assert_eq!(read(&ConfigJson(&nomic).to_string()), nomic);
         let distil = r#"{"model_type": "distilbert", "n_layers": 2, "dim": 8, "n_heads": 2,
             "hidden_dim": 16, "vocab_size": 9, "max_position_embeddings": 32}"#;
         let distil = read(distil);

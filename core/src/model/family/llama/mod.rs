@@ -40,7 +40,9 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
         let Embedding { positions, token_types, norm, projected, .. } = config.embedding;
         let is_placed = positions.is_some() || config.relative.is_some();
         let is_repeated = config.order == Order::PostTwice;
-        let has_further = config.per_layer.is_some() || config.final_projection.is_some();
+        let has_further = config.per_layer.is_some()
+            || config.final_projection.is_some()
+            || config.mixture().is_some();
         let is_embedded = token_types || norm || projected.is_some();
         let is_other = is_placed || is_repeated || has_further || is_embedded;
         if !config.is_built_in() || is_other {

@@ -199,7 +199,8 @@ impl<L: AsRef<[Layer]>> Llama<L> {
                     input.rows(&layer.up, up)?;
                     gate(run.kernels, activation, wide, up, intermediate);
                 }
-                FeedForward::Plain(activation) => {
+                FeedForward::Plain(_) | FeedForward::Mixed(_) => {
+                    let activation = config.feed_forward.activation();
                     input.rows(&layer.up, wide)?;
                     activate(run.kernels, activation, wide, intermediate);
                 }

@@ -15,13 +15,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
 use crate::kernel::{self, Strides, Table};
 use crate::model::block::attention::{Head, attend};
+use crate::model::block::experts::{Experts, Part, mix};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
 use crate::model::block::norm::{Norm, NormMemory, rms_norm_all};
 use crate::model::block::observation::{LayerInput, Observation, Observer};
 use crate::model::block::per_layer::{PerLayer, input_scale};
 use crate::model::block::visible::Visible;
-use crate::model::config::{Config, FAMILIES, FeedForward, Heads, Order};
+use crate::model::config::{Config, FAMILIES, FeedForward, Heads, Mixture, Order};
 use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows, Staging};
 use crate::model::parallel::{Parallel, Parts, WorkPart, split_off};
 use crate::model::run::Run;
@@ -535,13 +536,18 @@ where
                 pass.norm(&layer.feed_forward_norm, sum, &[], self.staging)?;
             }
         }
+        if let Some(mixture) = config.mixture_in(index) {
+            self.mixture(mixture, hidden, sum, floats)?;
+            return pass.norm(&layer.feed_forward_norm, hidden, sum, self.staging);
+        }
         let wide = split_off(&mut floats, tokens * intermediate).ok_or(TOO_SMALL)?;
         {
             let x = if config.norms_first() { &*sum } else { &*hidden };
             let Rows { linear, first, count } = &layer.up;
             self.linear(LayerInput::Intermediate, linear, (*first, *count), x, wide)?;
             match config.feed_forward() {
-                FeedForward::Plain(activation) => {
+                FeedForward::Plain(_) | FeedForward::Mixed(_) => {
+                    let activation = config.feed_forward().activation();
                     activate(pass.run.kernels, activation, wide, intermediate);
                 }
                 FeedForward::Gated(activation) => {
@@ -564,6 +570,44 @@ where
         Ok(())
     }
 
+    /// Writes the output of the layer's mixture of experts for `x` to `sum`.
+    fn mixture(
+        &mut self,
+        mixture: &Mixture,
+        x: &[f32],
+        sum: &mut [f32],
+        scratch: &mut [f32],
+    ) -> Result<()> {
+        let Self { pass, layer: (index, layer), .. } = *self;
+        let Config { hidden: width, intermediate, .. } = pass.model.config;
+        let Experts { router, bias } = &layer.further().experts;
+        sum.fill(0.0);
+        if bias.cols > 0 {
+            let vector = self.staging.vector.get_mut(..width).ok_or(TOO_SMALL)?;
+            pass.run.read_vector(bias, 0, vector, self.staging.tile)?;
+            pieces_mut(sum, width).for_each(|row| copy(row, vector));
+        }
+        let input = LayerInput::Intermediate;
+        (pass.observe)(Observation { layer: index, input, values: x });
+        mix(mixture, [width, intermediate], (x, sum), scratch, &mut |part, x, out| match part {
+            // Which experts are chosen is the same on every machine, too.
+            Part::Router if pass.layout.quantized => {
+                let kernels = &pass.run.kernels.with_portable_floats();
+                let run = Run { kernels, ..*pass.run };
+                self.rows_by(&run, router, (0, mixture.experts), x, out)
+            }
+            Part::Router => self.rows(router, (0, mixture.experts), x, out),
+            Part::Up(expert) => {
+                self.rows(&layer.up.linear, (expert * intermediate, intermediate), x, out)?;
+                activate(pass.run.kernels, mixture.activation, out, intermediate);
+                Ok(())
+            }
+            Part::Down(expert) => {
+                self.linear(LayerInput::Output, &layer.down, (expert * width, width), x, out)
+            }
+        })
+    }
+
     /// Adds the layer's further input for a block of tokens, whose first vectors are `vectors`,
     /// then applies the factor on the layer's output.
     fn further_input(
@@ -576,7 +620,7 @@ where
         let Config { hidden: width, feed_forward, .. } = pass.model.config;
         let PerLayer { input, input_norm, gate: opened, projection, norm, scale } =
             &layer.further().per_layer;
-        let (FeedForward::Plain(activation) | FeedForward::Gated(activation)) = feed_forward;
+        let activation = feed_forward.activation();
         let (tokens, elements) = (hidden.len() / width.max(1), input.count);
         let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;
         let own = split_off(&mut floats, tokens * elements).ok_or(TOO_SMALL)?;
@@ -616,11 +660,22 @@ where
     fn rows(
         &mut self,
         linear: &Linear,
+        rows: (usize, usize),
+        x: &[f32],
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.rows_by(self.pass.run, linear, rows, x, out)
+    }
+
+    /// As [`rows`](Self::rows), with the kernels of `run`.
+    fn rows_by(
+        &mut self,
+        run: &Run<'_, W, P>,
+        linear: &Linear,
         (first, rows): (usize, usize),
         x: &[f32],
         out: &mut [f32],
     ) -> Result<()> {
-        let run = self.pass.run;
         let first = if FAMILIES { first } else { 0 };
         let output = Output { first, rows, out, strides: Strides { token: rows, row: 1 } };
         let layout = self.pass.layout;

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
+use crate::model::block::experts;
 use crate::model::config::{Config, FAMILIES, Heads};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
@@ -72,9 +73,9 @@ pub(super) struct Layout {
     /// The heads of layers without a window.
     global: HeadLayout,
     changes_heads: bool,
-    /// Elements of a token's gate, or of the further input of a layer if that is wider; 0 without
-    /// both.
-    gate: usize,
+    /// Elements that a token needs beside its widest vector: of its gate, of the further input of a
+    /// layer, or for its choice of experts.
+    beside: usize,
     /// Floats of the tokens' first vectors, if layers have a further input.
     pub(super) first: usize,
     /// Floats of the context, of normed hidden states, and of angles.
@@ -118,6 +119,10 @@ impl Layout {
         let jobs = smaller(jobs, tokens);
         let share = tokens.div_ceil(jobs);
         let per_layer = config.per_layer_elements();
+        let mixing = match config.mixture() {
+            Some(mixture) => experts::floats(mixture, hidden),
+            None => 0,
+        };
         let none = Needs { floats: 0, bytes: 0 };
         let mut layout = Self {
             tokens,
@@ -125,10 +130,14 @@ impl Layout {
             local: HeadLayout::new(local, jobs),
             global: HeadLayout::new(global, jobs),
             changes_heads: config.changes_heads(),
-            gate: larger(if config.is_gated() { intermediate } else { 0 }, per_layer),
+            beside: larger(
+                larger(if config.is_gated() { intermediate } else { 0 }, per_layer),
+                mixing,
+            ),
             first: if per_layer > 0 { product(&[tokens, hidden]) } else { 0 },
             block: match block {
-                0 if tile_bytes == 0 && quantized && !grouped => {
+                // With experts, each has a part of the tokens alone.
+                0 if tile_bytes == 0 && quantized && !grouped && mixing == 0 => {
                     smaller(share, FEED_FORWARD_BLOCK_OF_CODES)
                 }
                 0 if tile_bytes == 0 => smaller(share, FEED_FORWARD_BLOCK),
@@ -267,7 +276,7 @@ impl Layout {
         sum(&[
             product(&[block, hidden]),
             product(&[block, widest]),
-            product(&[block, self.gate]),
+            product(&[block, self.beside]),
             self.if_quantized(product(&[block, self.scale_slots(widest)])),
         ])
     }

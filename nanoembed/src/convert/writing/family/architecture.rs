@@ -24,7 +24,8 @@ pub(super) fn find(
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<GgufArchitecture> {
     let unknown = || refuse(format!("llama.cpp knows no models of type `{}`", model.family));
-    let found = GgufArchitecture::from_encoder_type(model.family).ok_or_else(unknown)?;
+    let found = GgufArchitecture::from_encoder(model.family, &model.config);
+    let found = found.ok_or_else(unknown)?;
     match difference(found, &model.config) {
         None => Ok(found),
         Some(what) => Err(refuse(format!(
@@ -39,7 +40,7 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
     use GgufArchitecture as A;
     let gate = |activations: &[Activation]| match config.feed_forward {
         FeedForward::Gated(activation) => activations.contains(&activation),
-        FeedForward::Plain(_) => false,
+        FeedForward::Plain(_) | FeedForward::Mixed(_) => false,
     };
     let activation_fits = match architecture {
         A::Bert => matches!(
@@ -47,6 +48,7 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
             FeedForward::Plain(Activation::Gelu | Activation::GeluTanh)
         ),
         A::JinaBertV3 => config.feed_forward == FeedForward::Plain(Activation::Gelu),
+        A::NomicBertMoe => config.feed_forward.activation() == Activation::Gelu,
         A::JinaBertV2 => gate(&[Activation::Gelu]),
         A::ModernBert => gate(&[Activation::Gelu, Activation::Silu]),
         A::GemmaEmbedding | A::GemmaEmbedding2 => gate(&[Activation::GeluTanh]),

@@ -7,6 +7,7 @@
 //! | Gemma's norms | 1 is added already |
 //! | Gemma's norm of queries | times what scores have beside 1 / √size, which llama.cpp has no key for |
 //! | rows of tokens that stand for images, sounds and videos | that of padding, as llama.cpp looks them up |
+//! | experts | three dimensions, and none of them transposed |
 //! | vectors, tables of positions and types | f32, as llama.cpp adds them as they are |
 
 use std::collections::HashMap;
@@ -15,12 +16,13 @@ use nanoembed_core::describe::gguf::{GgufArchitecture, GgufDense};
 use nanoembed_core::model::{
     Config, FamilyModel, Names, NormKind, Placeholders, Tensor, gguf_names,
 };
-use nanoembed_core::tensor::{Dtype, Shape};
+use nanoembed_core::tensor::{Dtype, Shape, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::Family;
 use super::halves::divided;
 use crate::checkpoint::present_name;
+use crate::convert::experts;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
@@ -77,6 +79,7 @@ impl Family {
         for mut item in items {
             let own = item.name.strip_prefix(&prefix).unwrap_or(&item.name);
             let own = present_name(own).map_err(failed)?;
+            self.check_experts_bias(&own, &item, source)?;
             let Some(named) = names.remove(&own) else {
                 limit::push(&mut prepared.left_out, item.name).map_err(failed)?;
                 continue;
@@ -97,8 +100,12 @@ impl Family {
             }
             let values = self.changed(&named, &item)?;
             let to = match (named.tensor, item.dtype()) {
-                (Tensor::Embeddings, Some(Dtype::BF16)) => QuantType::BF16,
-                (Tensor::Embeddings, Some(Dtype::F16)) => QuantType::F16,
+                (Tensor::Embeddings | Tensor::ExpertsDownTransposed, Some(Dtype::BF16)) => {
+                    QuantType::BF16
+                }
+                (Tensor::Embeddings | Tensor::ExpertsDownTransposed, Some(Dtype::F16)) => {
+                    QuantType::F16
+                }
                 _ => QuantType::F32,
             };
             let encoded = match values {
@@ -106,6 +113,9 @@ impl Family {
                 None => None,
             };
             limit::push(&mut prepared.encoded, encoded).map_err(failed)?;
+            if matches!(named.tensor, Tensor::ExpertsUp | Tensor::ExpertsDown) {
+                item.weight = self.cube(&item)?;
+            }
             item.name = named.name;
             limit::push(&mut prepared.items, item).map_err(failed)?;
         }
@@ -134,6 +144,9 @@ impl Family {
             Tensor::Positions => self.model.config.embedding.positions.unwrap_or(0),
             _ => 0,
         };
+        if named.tensor == Tensor::ExpertsDownTransposed {
+            return self.transposed(item).map(Some);
+        }
         if named.tensor == Tensor::Embeddings
             && let Some(values) = self.without_placeholders(item)?
         {
@@ -164,6 +177,48 @@ impl Family {
         let (cut, shape) = cut.zip(shape).ok_or_else(short)?;
         let cut = limit::exactly(cut.iter().copied());
         Ok(Some((cut.map_err(|error| Error::in_file(&item.name, error))?, shape)))
+    }
+
+    /// The second layers of experts, each transposed.
+    fn transposed(&self, item: &Item<'_>) -> Result<(Vec<f32>, Shape)> {
+        let failed = |error| Error::in_file(&item.name, error);
+        let (count, hidden) = (experts::count(&self.model.config), self.model.config.hidden);
+        let turned = experts::transposed(&item.floats()?, count, hidden);
+        let (values, inner) = turned.map_err(failed)?;
+        let shape = Shape::new(&[count as u64, hidden as u64, inner as u64]);
+        let wrong = || failed(CoreError::without_offset(ErrorKind::WrongShape));
+        Ok((values, shape.ok_or_else(wrong)?))
+    }
+
+    /// The matrices of all experts in three dimensions.
+    fn cube<'a>(&self, item: &Item<'a>) -> Result<Weight<'a>> {
+        let count = experts::count(&self.model.config) as u64;
+        let shape = match *item.weight.shape().dims() {
+            [rows, cols] => rows
+                .checked_div(count)
+                .filter(|each| each * count == rows)
+                .and_then(|each| Shape::new(&[count, each, cols])),
+            _ => Some(*item.weight.shape()),
+        };
+        let wrong = |kind| Error::in_file(&item.name, CoreError::without_offset(kind));
+        let shape = shape.ok_or_else(|| wrong(ErrorKind::WrongShape))?;
+        Weight::new(shape, *item.weight.encoding()).map_err(wrong)
+    }
+
+    /// Rejects a bias of the experts' sum, which llama.cpp does not add, unless it is zero.
+    fn check_experts_bias(&self, own: &str, item: &Item<'_>, source: &str) -> Result<()> {
+        let parts = self.model.names.parts(own);
+        if parts.is_none_or(|parts| parts.tensor != Tensor::ExpertsBias)
+            || item.floats()?.iter().all(|value| *value == 0.0)
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "the model has the bias `{}`, and llama.cpp adds none to experts in models of the architecture `{}`",
+            item.name,
+            self.architecture.name()
+        );
+        Err(Error::input(ErrorKind::UnsupportedSetting, message).at(source))
     }
 
     /// The table of tokens with the row of padding for tokens that stand for other kinds of input;
@@ -244,6 +299,10 @@ fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, Cor
         // A factor is a parameter without a module in checkpoints.
         let kinds: &[_] = match tensor {
             Tensor::LayerScale => &[("", ".weight", false)],
+            // So are experts, which have a module in files that were converted.
+            Tensor::ExpertsUp | Tensor::ExpertsDown | Tensor::ExpertsDownTransposed => {
+                &[("", ".weight", false), (".weight", ".weight", false)]
+            }
             _ => &[(".weight", ".weight", false), (".bias", ".bias", true)],
         };
         for &(own_kind, kind, is_bias) in kinds {
@@ -266,6 +325,10 @@ fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, Cor
 
 /// The name of a tensor in GGUF; one that begins with a point follows the number of its layer.
 fn gguf_name(tensor: Tensor, names: &Names) -> Option<&'static str> {
-    // Of gate and up in one, the gate is the first.
-    names.name_of(if tensor == Tensor::GateUp { Tensor::Up } else { tensor })
+    names.name_of(match tensor {
+        // Of gate and up in one, the gate is the first.
+        Tensor::GateUp => Tensor::Up,
+        Tensor::ExpertsDownTransposed => Tensor::ExpertsDown,
+        tensor => tensor,
+    })
 }
