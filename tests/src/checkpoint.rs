@@ -22,12 +22,13 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 27] = [
+const ENCODERS: [&str; 28] = [
     "albert",
     "bert_cased",
     "bert_cased_st6",
     "bert_max_pool",
     "cross_encoder",
+    "deberta_v2",
     "distilbert",
     "embeddinggemma",
     "embeddinggemma2_text",

@@ -7,15 +7,16 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Activation, Batch, ClassifierModel, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases,
-    FamilyModel, FeedForward, HeadModule, InOrder, LayerSet, Mask, Mixture, Placeholders,
-    PoolingMode, PoolingModes, QueryKeyNorm, Run, TokenScore, Window, read_config,
-    read_scoring_config,
+    Activation, Batch, ClassifierModel, DenseActivation, DenseSettings, Disentangled, EncoderSpec,
+    FamilyBiases, FamilyModel, FeedForward, HeadModule, InOrder, LayerSet, Mask, Mixture,
+    Placeholders, PoolingMode, PoolingModes, QueryKeyNorm, Relative, Run, TokenScore, Window,
+    read_config, read_scoring_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::text::json::Value;
 use nanoembed_tests::checkpoint::{Checkpoint, Expected, encoder};
+use safetensors::tensor::TensorView;
 
 /// The tolerance of an element.
 const TOLERANCE: f32 = 5e-6;
@@ -70,7 +71,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 24 * 10);
+    assert!(checked >= 25 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -86,7 +87,7 @@ fn refusal(config: &str) -> (String, ErrorKind) {
 #[test]
 fn families_that_are_not_run_are_refused_by_name() {
     read_config(Value::parse(BERT, 0).unwrap()).unwrap();
-    for family in ["deberta", "deberta-v2", "electra", "umt5", "xlm-roberta-xl", "llama"] {
+    for family in ["deberta", "electra", "umt5", "xlm-roberta-xl", "llama"] {
         let other = BERT.replace("\"bert\"", &format!("\"{family}\""));
         let expected = ("model_type".to_owned(), ErrorKind::UnsupportedArchitecture);
         assert_eq!(refusal(&other), expected, "{family}");
@@ -314,6 +315,60 @@ fn texts_that_do_not_fit_the_model_are_refused() {
     assert_ne!(together[..48], embed(&[2, 5, 3], &[3], 0));
 }
 
+/// DeBERTa's head, in f64 on the first token's hidden state: a linear layer with GELU, and another
+/// one.
+#[test]
+fn deberta_classifies_by_its_first_token() {
+    const WIDTH: usize = 48;
+    let folder = Checkpoint::named("deberta_v2");
+    let text = folder.text("config.json").unwrap();
+    let text = text.replace("DebertaV2Model", "DebertaV2ForSequenceClassification");
+    let text = text.replacen('{', r#"{"num_labels": 3, "#, 1);
+    let mut model = read_config(Value::parse(&text, 0).unwrap()).unwrap();
+    let noise = |seed: usize, count| -> Vec<f64> {
+        (0..count).map(|i| f64::from(((i * 7 + seed) as f32 * 0.83).sin())).collect()
+    };
+    let dense = (noise(1, WIDTH * WIDTH), noise(2, WIDTH));
+    let output = (noise(3, 3 * WIDTH), noise(4, 3));
+    let bytes = |values: &[f64]| -> Vec<u8> {
+        values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect()
+    };
+    let tensors = [
+        ("pooler.dense.weight", vec![WIDTH, WIDTH], bytes(&dense.0)),
+        ("pooler.dense.bias", vec![WIDTH], bytes(&dense.1)),
+        ("classifier.weight", vec![3, WIDTH], bytes(&output.0)),
+        ("classifier.bias", vec![3], bytes(&output.1)),
+    ];
+    let views = tensors.iter().map(|(name, shape, data)| {
+        (*name, TensorView::new(safetensors::Dtype::F32, shape.clone(), data).unwrap())
+    });
+    let mut weights = folder.all_weights();
+    weights.push_safetensors("", safetensors::serialize(views, None).unwrap()).unwrap();
+    let ids = &folder.expected()[0].ids;
+    let (lengths, mut logits) = ([ids.len()], [0.0; 3]);
+    let texts = Batch::new(ids, &lengths);
+    let scores = encoder(&weights, &model, &Modules::default()).unwrap();
+    let mut session = scores.session(ids.len(), 1).unwrap();
+    scores.logits(&weights, &mut session, &InOrder, &texts, &mut logits).unwrap();
+
+    model.classifier = None;
+    let pooling = PoolingModes::from(PoolingMode::First);
+    let spec = EncoderSpec::<&str> { family: &model, pooling, head: &[], normalize: false };
+    let embeds = TokenEncoder::from_spec(&weights, &spec).unwrap();
+    let mut first = [0.0; WIDTH];
+    embeds.embed(&weights, &mut session, &InOrder, &texts, &mut first).unwrap();
+    let apply = |(weight, bias): &(Vec<f64>, Vec<f64>), x: &[f64]| -> Vec<f64> {
+        let rows = weight.chunks(x.len()).zip(bias);
+        rows.map(|(row, bias)| row.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() + bias).collect()
+    };
+    let first = first.map(f64::from);
+    let gelu = |x: f64| x * 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let pooled: Vec<f64> = apply(&dense, &first).into_iter().map(gelu).collect();
+    let expected: Vec<f32> = apply(&output, &pooled).iter().map(|x| *x as f32).collect();
+    let largest = expected.iter().fold(1.0_f32, |most, x| most.max(x.abs()));
+    assert!(largest_difference(&logits, &expected) <= TOLERANCE * largest);
+}
+
 /// Tokens of the full EmbeddingGemma 2 that stand for images have the vector of padding.
 #[test]
 fn placeholders_of_other_input_have_the_vector_of_padding() {
@@ -379,6 +434,12 @@ fn settings_of_published_models_are_known() {
         r#""_name_or_path": "models/albert", "down_scale_factor": 1, "gap_size": 0,
             "gradient_checkpointing": false, "layers_to_keep": [], "net_structure_type": 0,
             "num_memory_blocks": 0, "position_embedding_type": "absolute""#,
+    );
+    with(
+        "deberta_v2",
+        "config.json",
+        r#""conv_act": "gelu", "conv_kernel_size": 0, "gradient_checkpointing": false,
+            "attention_head_size": 12, "embedding_size": 48, "torch_dtype": "float32""#,
     );
     let gte = r#"{"architectures": ["NewModel"], "attention_probs_dropout_prob": 0.0,
         "auto_map": {"AutoConfig": "configuration.NewConfig"}, "classifier_dropout": null,
@@ -575,6 +636,53 @@ fn settings_mean_what_transformers_makes_of_them() {
     ] {
         assert_eq!(nomic(from, to), Err(key.to_owned()), "{to}");
     }
+
+    // DeBERTa's kinds of scores are a list or a text, and it needs both.
+    let deberta = |from: &str, to: &str| {
+        let found = read_changed("deberta_v2", &[(from, to)]);
+        found.map(|(config, _)| config.relative)
+    };
+    let kinds = "[\n    \"p2c\",\n    \"c2p\"\n  ]";
+    let usual = Ok(Some(Relative::Disentangled(Disentangled::new(16, 64, true).unwrap())));
+    assert_eq!(deberta(kinds, r#""c2p|p2c""#), usual);
+    let most = r#""max_relative_positions": -1"#;
+    assert_eq!(deberta(most, r#""max_relative_positions": 0"#), usual);
+    let buckets = r#""position_buckets": 16"#;
+    for (from, to, expected) in [
+        (most, r#""max_relative_positions": 20"#, (16, 20, true)),
+        (buckets, r#""position_buckets": -1"#, (0, 64, true)),
+        (r#""norm_rel_ebd": "layer_norm""#, r#""norm_rel_ebd": "none""#, (16, 64, false)),
+    ] {
+        let (buckets, distance, norm) = expected;
+        let expected = Disentangled::new(buckets, distance, norm).unwrap();
+        assert_eq!(deberta(from, to), Ok(Some(Relative::Disentangled(expected))), "{to}");
+    }
+    let head = r#""architectures": ["DebertaV2ForSequenceClassification"],"#;
+    let model = "\"architectures\": [\n    \"DebertaV2Model\"\n  ],";
+    for (from, to, key) in [
+        (kinds, r#"["c2p"]"#, "pos_att_type"),
+        (kinds, r#"["c2p", "p2c", "p2p"]"#, "pos_att_type"),
+        (kinds, "null", "pos_att_type"),
+        (r#""share_att_key": true"#, r#""share_att_key": false"#, "share_att_key"),
+        (r#""relative_attention": true"#, r#""relative_attention": false"#, "relative_attention"),
+        (r#""norm_rel_ebd": "layer_norm""#, r#""norm_rel_ebd": "batch""#, "norm_rel_ebd"),
+        (buckets, r#""position_buckets": 128"#, "position_buckets"),
+        (model, &format!("{model} \"conv_kernel_size\": 3,"), "conv_kernel_size"),
+        (model, &format!("{model} \"embedding_size\": 24,"), "embedding_size"),
+        (model, &format!("{model} \"z_steps\": 2,"), "z_steps"),
+    ] {
+        assert_eq!(deberta(from, to), Err(key.to_owned()), "{to}");
+    }
+    let classifier = |from: &str, to: &str| {
+        read_changed("deberta_v2", &[(model, head), (from, to)]).map(|(config, _)| config.relative)
+    };
+    let [size, activation] = [r#""pooler_hidden_size": 48"#, r#""pooler_hidden_act": "gelu""#];
+    assert_eq!(classifier(size, size), usual);
+    let [other, relu] = [r#""pooler_hidden_size": 24"#, r#""pooler_hidden_act": "relu""#];
+    assert_eq!(classifier(size, other), Err("pooler_hidden_size".to_owned()));
+    assert_eq!(classifier(activation, relu), Err("pooler_hidden_act".to_owned()));
+    assert_eq!(deberta(size, other), usual);
+    assert_eq!(deberta(activation, relu), usual);
 
     // T5's activation is said twice, and `gated-gelu` is the approximation. A decoder beside the
     // encoder and the positions that T5 once stated change nothing.

@@ -19,7 +19,7 @@ const TOLERANCE = 1e-5;
 const SMALL = complete.filter((name) => !/^(model2vec.*|.*reranker.*|cross_encoder|bert_cased.*)$/.test(name));
 
 /** What llama.cpp knows no architecture for, or pools otherwise. */
-const NOT_IN_GGUF = /^(albert|mpnet|gte|bert_cased|bert_cased_st6|bert_max_pool|model2vec.*|.*reranker.*|cross_encoder|modernbert_mean|nomic_moe|roberta|t5_encoder)$/;
+const NOT_IN_GGUF = /^(albert|deberta_v2|mpnet|gte|bert_cased|bert_cased_st6|bert_max_pool|model2vec.*|.*reranker.*|cross_encoder|modernbert_mean|nomic_moe|roberta|t5_encoder)$/;
 
 describe.each(complete)("%s", (name) => {
   const out = mkdtempSync(join(tmpdir(), "nanoembed-"));

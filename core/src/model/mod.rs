@@ -55,9 +55,9 @@ pub mod weights;
 pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, LayerSet, Mask, Mixture,
-    NormKind, Order, Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
-    WindowLayers,
+    Activation, Attention, Config, Disentangled, Embedding, FeedForward, Heads, LayerSet, Mask,
+    Mixture, NormKind, Order, Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary,
+    Window, WindowLayers,
 };
 pub use encoder::{CrossEncoder, Encoder};
 pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};

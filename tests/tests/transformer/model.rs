@@ -6,7 +6,8 @@ use nanoembed_core::error::Result;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{
     Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
-    PoolingMode, QueryKeyNorm, Run, SliceWeights, Tensor, TextEmbedding, Transformer, Workspace,
+    PoolingMode, QueryKeyNorm, Relative, Run, SliceWeights, Tensor, TextEmbedding, Transformer,
+    Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -20,6 +21,8 @@ pub const NAMES: Names = Names {
         (Tensor::Positions, "positions"),
         (Tensor::TokenTypes, "types"),
         (Tensor::RelativeBias, "relative"),
+        (Tensor::RelativeVectors, "vectors"),
+        (Tensor::RelativeNorm, "vectors_norm"),
         (Tensor::EmbeddingNorm, "embedding_norm"),
         (Tensor::Projection, "projection"),
         (Tensor::Norm, "norm"),
@@ -115,6 +118,11 @@ impl Model {
         let centre = if config.norm == (NormKind::Rms { one_plus: true }) { 0.0 } else { 1.0 };
         let has_bias = stored.biases && config.norm == NormKind::Layer;
         let mut norms = vec![("embedding_norm".to_owned(), width), ("norm".to_owned(), hidden)];
+        if let Some(Relative::Disentangled(it)) = config.relative {
+            let rows = 2 * if it.buckets > 0 { it.buckets } else { it.distance };
+            add("vectors.weight".into(), rows, hidden, 0.0, 1.0);
+            norms.push(("vectors_norm".to_owned(), hidden));
+        }
         let mut linear = Vec::new();
         if config.embedding.projected.is_some() {
             linear.push(("projection".to_owned(), hidden, width));

@@ -2,8 +2,8 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, LayerSet, Mask, Mixture, NormKind, Order, Placeholders,
-    QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
+    Activation, Config, Disentangled, FeedForward, Heads, LayerSet, Mask, Mixture, NormKind, Order,
+    Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
 };
 
 pub const LAYERS: usize = 3;
@@ -63,6 +63,14 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.embedding.token_types = false;
         it.relative = Some(Relative::Buckets(BUCKETS));
     });
+    let deberta = |disentangled: Option<Disentangled>| {
+        with(bert, |it| {
+            it.embedding.positions = None;
+            it.embedding.token_types = false;
+            it.relative = disentangled.map(Relative::Disentangled);
+            it.attention.scale = Some(1.0 / 24.0_f32.sqrt());
+        })
+    };
     let alibi = with(bert, |it| {
         it.embedding.positions = None;
         it.relative = Some(Relative::Alibi);
@@ -147,6 +155,8 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("RoBERTa", roberta, apart),
         ("DistilBERT", distilbert, apart),
         ("MPNet", mpnet, apart),
+        ("DeBERTa", deberta(Disentangled::new(8, 20, true)), apart),
+        ("DeBERTa without buckets", deberta(Disentangled::new(0, 9, false)), fused),
         ("Jina v2", alibi, fused),
         ("Jina v2 for code", code, Stored { up_first: true, biases: true, ..fused }),
         ("Jina v2 for code, apart", code, apart),

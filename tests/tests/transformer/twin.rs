@@ -2,8 +2,8 @@
 
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, Mask, Mixture, NormKind, Order, QueryKeyNorm, Relative,
-    RelativeBuckets, WindowLayers,
+    Activation, Config, Disentangled, FeedForward, Heads, Mask, Mixture, NormKind, Order,
+    QueryKeyNorm, Relative, RelativeBuckets, WindowLayers,
 };
 
 use super::model::{Matrix, Model, ids};
@@ -95,6 +95,7 @@ impl Model {
                 v.iter_mut().for_each(|x| *x /= (mean + f64::from(self.config.epsilon)).sqrt());
             });
         }
+        let vectors = self.vectors(layer);
         let scale = self.config.attention.scale.map_or(1.0 / (size as f64).sqrt(), f64::from);
         (0..x.len())
             .map(|i| {
@@ -111,6 +112,12 @@ impl Model {
                             Some(Relative::Buckets(buckets)) => {
                                 let table = self.tensor("relative.weight");
                                 f64::from(table.row(bucket(buckets, i, *j))[head])
+                            }
+                            Some(Relative::Disentangled(it)) => {
+                                let (pq, pk) = &vectors[position(it, i, *j)];
+                                let own = q.iter().zip(&pk[shared..]);
+                                let other = pq[head * size..].iter().zip(k);
+                                own.chain(other).map(|(a, b)| a * b).sum::<f64>() * scale
                             }
                             Some(Relative::Alibi) => -slopes(query)[head] * i.abs_diff(*j) as f64,
                             other => panic!("{other:?}"),
@@ -129,6 +136,24 @@ impl Model {
                 self.product(&context, &[(of("output"), 0)], self.config.hidden)
             })
             .collect()
+    }
+
+    /// Query and key of each row of the table of positions.
+    fn vectors(&self, layer: usize) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let Some(Relative::Disentangled(disentangled)) = self.config.relative else {
+            return Vec::new();
+        };
+        let of = |name: &str| format!("layer.{layer}.{name}");
+        let Heads { query, key_value, size } = self.config.heads;
+        let (queries, keys) = (query * size, key_value * size);
+        let table = self.tensor("vectors.weight");
+        let rows = (0..table.rows).map(|row| {
+            let row: Vec<f64> = table.row(row).iter().map(|x| f64::from(*x)).collect();
+            let row = if disentangled.norm { self.norm(&row, "vectors_norm") } else { row };
+            let query = self.product(&row, &[(of("qkv"), 0), (of("query"), 0)], queries);
+            (query, self.product(&row, &[(of("qkv"), queries), (of("key"), 0)], keys))
+        });
+        rows.collect()
     }
 
     /// The experts of a layer, one after the other, each for the tokens that choose it.
@@ -302,6 +327,21 @@ fn bucket(RelativeBuckets { buckets, distance }: RelativeBuckets, i: usize, j: u
     };
     let n = i.abs_diff(j);
     usize::from(j > i) * half + if n < exact { n } else { far(n) }
+}
+
+/// The row of the table of positions for a query at `i` and a key at `j`.
+fn position(table: Disentangled, i: usize, j: usize) -> usize {
+    let (offset, half) = (i as f64 - j as f64, (table.buckets / 2) as f64);
+    let far = offset.abs();
+    let bucket = if table.buckets == 0 || far <= half {
+        offset
+    } else {
+        let ratio = (far / half).ln() / ((table.distance as f64 - 1.0) / half).ln();
+        // A little less, as the farthest may be a whole number.
+        offset.signum() * ((ratio * (half - 1.0) - 1e-9).ceil() + half)
+    };
+    let span = if table.buckets > 0 { table.buckets } else { table.distance } as f64;
+    (bucket + span).clamp(0.0, 2.0 * span - 1.0) as usize
 }
 
 pub fn has_window(config: &Config, layer: usize) -> bool {

@@ -3,8 +3,9 @@
 //! Scores exist for a block of queries at a time: memory grows with the length of the text, not
 //! with its square.
 
+use super::disentangled::{Positions, Terms};
 use super::visible::Visible;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::integer::PROBABILITY_ONE;
 use crate::kernel::{Kernels, Multiply, MultiplyI16, Table};
 use crate::model::config::FAMILIES;
@@ -30,9 +31,18 @@ pub(in crate::model) struct Head<'a> {
     /// The relative bias added to scaled scores by key offset: the middle element is for a key at
     /// the query's position, later ones for keys after it. Empty if there is none.
     pub(in crate::model) bias: &'a [f32],
+    /// The vectors of positions, among queries and keys.
+    pub(in crate::model) positions: Positions<'a>,
 }
 
-impl Head<'_> {
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+impl<'a> Head<'a> {
+    /// The products of the vectors of positions, if there are any.
+    fn terms<'m>(&self, tokens: usize, memory: &'m mut [f32]) -> Result<Option<Terms<'a, 'm>>> {
+        if FAMILIES { self.positions.terms((tokens, QUERY_BLOCK), memory) } else { Ok(None) }
+    }
+
     /// Adds the relative bias to the scores of a token with the keys from `first` on.
     fn add_bias(&self, token: usize, first: usize, scores: &mut [f32]) {
         if FAMILIES && !self.bias.is_empty() {
@@ -56,6 +66,21 @@ pub(in crate::model) fn attend(
 ) -> Result<()> {
     let Head { queries, keys, values, size, scale, visible, .. } = *head;
     let key_stride = keys.stride;
+    let (scores, memory) = match FAMILIES {
+        true => scores.split_at_mut_checked(QUERY_BLOCK * key_stride).ok_or(TOO_SMALL)?,
+        false => (scores, &mut [][..]),
+    };
+    let mut terms = head.terms(tokens, memory)?;
+    if let Some(terms) = &mut terms {
+        let places = terms.places();
+        (kernels.multiply_f32)(Multiply::new(
+            queries.rows(places.start, places.len()),
+            keys.skip(start),
+            terms.by_key,
+            tokens,
+            (places.len(), tokens, size),
+        )?);
+    }
     let mut first = 0;
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
@@ -68,9 +93,22 @@ pub(in crate::model) fn attend(
             key_stride,
             (block, seen.len(), size),
         )?);
+        if let Some(terms) = &mut terms {
+            let places = terms.places();
+            (kernels.multiply_f32)(Multiply::new(
+                queries.rows(rows, block),
+                keys.skip(places.start),
+                terms.by_query,
+                places.len(),
+                (block, places.len(), size),
+            )?);
+        }
         for (token, row) in (first..).zip(scores.chunks_mut(key_stride.max(1)).take(block)) {
             if let Some(row) = row.get_mut(..seen.len()) {
                 head.add_bias(token, seen.start, row);
+                if let Some(terms) = &terms {
+                    terms.add((token, token - first), seen.start, row);
+                }
                 let own = visible.among(token, &seen, tokens);
                 if FAMILIES {
                     row.get_mut(..own.start).unwrap_or_default().fill(0.0);
@@ -115,6 +153,8 @@ pub(in crate::model) struct IntegerHead<'a> {
     pub(in crate::model) scores: &'a mut [f32],
     /// As long as the longer of a pack and a head.
     pub(in crate::model) inverses: &'a mut [f32],
+    /// For the products of positions.
+    pub(in crate::model) terms: &'a mut [f32],
 }
 
 /// The largest code of a value.
@@ -145,6 +185,18 @@ impl IntegerHead<'_> {
         let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
         (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
         let size_pairs = size.div_ceil(2);
+        let mut terms = head.terms(tokens, &mut *self.terms)?;
+        if let Some(terms) = &mut terms {
+            let places = terms.places();
+            (kernels.multiply_i16)(MultiplyI16::new(
+                (self.queries.get(places.start * size_pairs * 4..).unwrap_or_default(), size_pairs),
+                (self.keys.get(start * 4..).unwrap_or_default(), key_stride),
+                size_pairs,
+                self.query_scales.get(places).unwrap_or_default(),
+                self.key_scales.get(start..start + tokens).unwrap_or_default(),
+                (&mut *terms.by_key, tokens),
+            )?);
+        }
         let mut first = 0;
         while first < tokens {
             let block = QUERY_BLOCK.min(tokens - first);
@@ -162,11 +214,25 @@ impl IntegerHead<'_> {
                 self.key_scales.get(place..place + seen.len()).unwrap_or_default(),
                 (&mut *self.scores, key_stride),
             )?);
+            if let Some(terms) = &mut terms {
+                let places = terms.places();
+                (kernels.multiply_i16)(MultiplyI16::new(
+                    (self.queries.get(rows * size_pairs * 4..).unwrap_or_default(), size_pairs),
+                    (self.keys.get(places.start * 4..).unwrap_or_default(), key_stride),
+                    size_pairs,
+                    self.query_scales.get(rows..rows + block).unwrap_or_default(),
+                    self.key_scales.get(places.clone()).unwrap_or_default(),
+                    (&mut *terms.by_query, places.len()),
+                )?);
+            }
             let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
             let rows_of_scores = self.scores.chunks_mut(key_stride.max(1)).zip(codes);
             for (token, (row, codes)) in (first..).zip(rows_of_scores.take(block)) {
                 if let Some(row) = row.get_mut(..seen.len()) {
                     head.add_bias(token, seen.start, row);
+                    if let Some(terms) = &terms {
+                        terms.add((token, token - first), seen.start, row);
+                    }
                     let own = visible.among(token, &seen, tokens);
                     let (before, codes) =
                         codes.split_at_mut_checked(own.start * 2).unwrap_or_default();

@@ -3,6 +3,7 @@
 pub(super) mod alibi;
 pub(super) mod attention;
 pub(super) mod buckets;
+pub(super) mod disentangled;
 pub(super) mod experts;
 pub(super) mod feed_forward;
 pub(super) mod layer;

@@ -12,7 +12,7 @@ pub use layer_set::LayerSet;
 pub use llama::{LISTED_LAYERS, LlamaConfig};
 pub use rope::{Llama3, Rope, RopePairs, Yarn, YarnSettings};
 pub use transformer::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, Mixture, NormKind, Order,
-    Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary,
+    Activation, Attention, Config, Disentangled, Embedding, FeedForward, Heads, Mask, Mixture,
+    NormKind, Order, Placeholders, QueryKeyNorm, Relative, RelativeBuckets, Rotary,
 };
 pub use window::{Window, WindowLayers};

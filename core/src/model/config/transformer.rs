@@ -159,6 +159,44 @@ pub enum Relative {
     Buckets(RelativeBuckets),
     /// ALiBi: the distance times a negative slope of each head.
     Alibi,
+    /// Products of queries and keys with vectors from a table.
+    Disentangled(Disentangled),
+}
+
+/// A table of vectors for offsets of queries from keys, shared by all layers, each of which makes
+/// queries and keys from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Disentangled {
+    /// Rows for keys on one side of a query, if far keys share rows; 0 if each distance has one.
+    pub buckets: usize,
+    /// The distance from which on all keys share a row.
+    pub distance: usize,
+    /// True if the rows are normed.
+    pub norm: bool,
+}
+
+impl Disentangled {
+    /// `None` if there are no rows, or no bucket is left for far keys: half of the buckets are for
+    /// one distance each.
+    #[must_use]
+    pub const fn new(buckets: usize, distance: usize, norm: bool) -> Option<Self> {
+        let is_possible = match buckets {
+            0 => distance > 0,
+            _ => buckets > 1 && distance > buckets / 2 + 1,
+        };
+        if is_possible { Some(Self { buckets, distance, norm }) } else { None }
+    }
+
+    /// Rows for keys on one side of a query.
+    pub(in crate::model) const fn span(&self) -> usize {
+        if self.buckets > 0 { self.buckets } else { self.distance }
+    }
+
+    /// Rows of the table.
+    pub(in crate::model) const fn rows(&self) -> usize {
+        self.span().saturating_mul(2)
+    }
 }
 
 /// A table of biases on scores by the distance of key and query, shared by all layers.
@@ -407,7 +445,9 @@ impl Config {
     pub(in crate::model) fn is_built_in(&self) -> bool {
         let fits = !self.has_vector_norm() || self.widest_heads() <= self.hidden;
         let mixes = self.mixture().is_none() || !self.norms_first();
-        FAMILIES && fits && mixes || self.is_bert()
+        let is_plain = !self.norms_first() && !self.changes_heads();
+        let positions_fit = self.disentangled().is_none() || is_plain;
+        FAMILIES && fits && mixes && positions_fit || self.is_bert()
     }
 
     /// Returns true if the settings are BERT's.
@@ -478,6 +518,31 @@ impl Config {
         match &self.relative {
             Some(Relative::Buckets(buckets)) => Some(buckets),
             _ => None,
+        }
+    }
+
+    /// The vectors of offsets, if there are any.
+    pub(in crate::model) const fn disentangled(&self) -> Option<&Disentangled> {
+        match &self.relative {
+            Some(Relative::Disentangled(disentangled)) if FAMILIES => Some(disentangled),
+            _ => None,
+        }
+    }
+
+    /// Tokens of the longest text among `tokens`.
+    pub(in crate::model) const fn longest(&self, tokens: usize) -> usize {
+        if tokens < self.positions { tokens } else { self.positions }
+    }
+
+    /// The largest number of vectors of offsets in texts of `tokens` tokens.
+    pub(in crate::model) const fn position_rows(&self, tokens: usize) -> usize {
+        match self.disentangled() {
+            Some(disentangled) => {
+                let rows = disentangled.rows();
+                let offsets = self.longest(tokens).saturating_mul(2).saturating_sub(1);
+                if rows < offsets { rows } else { offsets }
+            }
+            None => 0,
         }
     }
 

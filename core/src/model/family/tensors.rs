@@ -6,7 +6,9 @@ use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
 use crate::model::block::per_layer::PerLayer;
-use crate::model::config::{Config, FAMILIES, FeedForward, Mixture, NormKind, Order, QueryKeyNorm};
+use crate::model::config::{
+    Config, FAMILIES, FeedForward, Mixture, NormKind, Order, QueryKeyNorm, Relative,
+};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Transformer;
 use crate::model::weights::{Matrix, Name, Weights, check_presence};
@@ -23,7 +25,11 @@ pub enum Tensor {
     TokenTypes,
     /// The biases on scores by the distance of key and query, `[buckets, heads]`.
     RelativeBias,
-    /// The norm of the sum of these.
+    /// The vectors of offsets between queries and keys.
+    RelativeVectors,
+    /// The norm of these vectors.
+    RelativeNorm,
+    /// The norm of the sum of token, position and type.
     EmbeddingNorm,
     /// The linear layer from the normed sum to hidden states, if the tables have shorter rows.
     Projection,
@@ -120,6 +126,7 @@ impl Tensor {
         matches!(
             self,
             Self::EmbeddingNorm
+                | Self::RelativeNorm
                 | Self::AttentionNorm
                 | Self::QueryNorm
                 | Self::KeyNorm
@@ -134,7 +141,10 @@ impl Tensor {
 
     /// Returns true for tables of vectors, which have no biases.
     pub(crate) const fn is_table(self) -> bool {
-        matches!(self, Self::Embeddings | Self::Positions | Self::TokenTypes)
+        matches!(
+            self,
+            Self::Embeddings | Self::Positions | Self::TokenTypes | Self::RelativeVectors
+        )
     }
 
     /// Returns true if models with these settings have, or may have, such a tensor.
@@ -143,6 +153,8 @@ impl Tensor {
             Self::Positions => config.embedding.positions.is_some(),
             Self::TokenTypes => config.embedding.token_types,
             Self::RelativeBias => config.buckets().is_some(),
+            Self::RelativeVectors => config.disentangled().is_some(),
+            Self::RelativeNorm => matches!(config.disentangled(), Some(it) if it.norm),
             Self::EmbeddingNorm => config.embedding.norm,
             Self::Projection => config.embedding.projected.is_some(),
             Self::Norm => config.final_norm,
@@ -590,18 +602,28 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
             let bias = names.find(weights, (Tensor::Projection, ".bias"), 0)?.ok_or(MISSING)?;
             into.bias = checked_shape(bias, 1, hidden)?;
         }
+        let mut relative_norm = [Norm::EMPTY; FAMILIES as usize];
+        if let Some(into) = relative_norm.first_mut() {
+            let is_there = Tensor::RelativeNorm.is_in(&config);
+            *into = norm(is_there, Tensor::RelativeNorm, hidden)?;
+        }
         let positions = embedding.positions.map_or(0, |first| config.positions + first);
         Ok(Self {
             word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, width))?,
             position: table(embedding.positions.is_some(), Tensor::Positions, positions)?,
             token_type: table(embedding.token_types, Tensor::TokenTypes, 1)?,
-            relative: match config.buckets() {
-                Some(relative) => {
+            relative: match config.relative() {
+                Some(Relative::Buckets(relative)) => {
                     let shape = (relative.buckets, config.heads.query);
                     names.get(weights, Tensor::RelativeBias, 0, shape)?
                 }
-                None => Matrix::EMPTY,
+                Some(Relative::Disentangled(relative)) => {
+                    let shape = (relative.rows(), hidden);
+                    names.get(weights, Tensor::RelativeVectors, 0, shape)?
+                }
+                Some(Relative::Alibi) | None => Matrix::EMPTY,
             },
+            relative_norm,
             projection,
             norm: norm(embedding.norm, Tensor::EmbeddingNorm, width)?,
             final_norm: norm(config.final_norm, Tensor::Norm, hidden)?,

@@ -23,10 +23,11 @@ use crate::stored::{Contents, FileSet, Stored, Values};
 
 /// Tables of some rows that are added to those of the tokens or to scores, as Hugging Face and GGUF
 /// call them.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
     "position_embeddings.weight",
     "token_type_embeddings.weight",
     "relative_attention_bias.weight",
+    "rel_embeddings.weight",
     "attn_rel_b.weight",
     "position_embd.weight",
     "token_types.weight",

@@ -5,6 +5,7 @@
 
 mod albert;
 mod bert;
+mod deberta;
 mod distilbert;
 mod eurobert;
 mod gemma;
@@ -44,6 +45,7 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("albert", albert::read),
     ("bert", bert::read),
     ("camembert", roberta::read),
+    ("deberta-v2", deberta::read),
     ("distilbert", distilbert::read),
     (gemma2::FULL, gemma2::read),
     (gemma2::TEXT, gemma2::read_text),

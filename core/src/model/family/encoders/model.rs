@@ -29,6 +29,7 @@ pub struct FamilyModel {
 /// All norms.
 const NORMS: &[Tensor] = &[
     Tensor::EmbeddingNorm,
+    Tensor::RelativeNorm,
     Tensor::AttentionNorm,
     Tensor::QueryNorm,
     Tensor::KeyNorm,

@@ -16,6 +16,7 @@ const PREFIXES: &[&str] = &[
     "gte.",
     "nomic_bert.",
     "albert.",
+    "deberta.",
     "language_model.",
 ];
 

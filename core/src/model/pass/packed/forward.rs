@@ -8,13 +8,14 @@
 //!    residual and norm.
 
 use super::layout::{HeadLayout, Layout};
-use super::positions::{Angles, Biases, relative_biases};
+use super::positions::{Angles, Biases, position_vectors, relative_biases};
 use super::workspace::Workspace;
 use super::{Batch, Transformer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
 use crate::kernel::{self, Strides, Table};
 use crate::model::block::attention::{Head, attend};
+use crate::model::block::disentangled::Positions;
 use crate::model::block::experts::{Experts, Part, mix};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
@@ -38,6 +39,7 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     tokens: usize,
     angles: Angles<'a>,
     relative: Biases<'a>,
+    positions: Positions<'a>,
 }
 
 /// Queries and keys of all heads, `[tokens, elements]`; empty unless they are normed together.
@@ -115,16 +117,29 @@ where
             bytes,
         } = workspace;
         let config = &model.config;
-        let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
         let layout = &*layout;
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let angles = Angles::new(config, angles, longest)?;
+        let (mut relative, mut positions) = (&mut **relative, Positions::NONE);
+        if FAMILIES && config.disentangled().is_some() {
+            let (mut staging, ..) = layout.staging(floats, bytes)?;
+            let vectors = hidden.get_mut(tokens * config.hidden..).ok_or(TOO_SMALL)?;
+            let table = split_off(&mut relative, (2 * longest).saturating_sub(1));
+            let table = table.ok_or(TOO_SMALL)?;
+            let count = position_vectors(model, run, table, vectors, &mut staging)?;
+            positions = Positions { by_offset: table, first: tokens, count };
+        }
         let relative = {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
             relative_biases(model, run, longest, relative, &mut staging)?
         };
-        let pass = Pass { model, run, observe, layout, lengths, tokens, angles, relative };
+        let rows = tokens + positions.count;
+        let states = hidden.get_mut(..rows * config.hidden).ok_or(TOO_SMALL)?;
+        let pass =
+            Pass { model, run, observe, layout, lengths, tokens, angles, relative, positions };
+        let own = tokens * config.hidden;
         {
+            let hidden = states.get_mut(..own).ok_or(TOO_SMALL)?;
             let (mut staging, ..) = layout.staging(floats, bytes)?;
             if let (Some(width), Some(projection)) = (config.projected(), model.projection.first())
             {
@@ -136,22 +151,23 @@ where
             }
         }
         if FAMILIES {
-            copy(first, hidden);
+            copy(first, states);
         }
         let block_part = pass.share() * config.hidden;
         for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
             let mut rest = &mut **normed;
             let x = match config.norms_first() {
-                false => &*hidden,
+                false => &*states,
                 true => {
-                    let normed = split_off(&mut rest, hidden.len()).ok_or(TOO_SMALL)?;
-                    copy(normed, hidden);
+                    let normed = split_off(&mut rest, own).ok_or(TOO_SMALL)?;
+                    copy(normed, states);
                     let (mut staging, ..) = layout.staging(floats, bytes)?;
                     pass.norm(&layer.attention_norm, normed, &[], &mut staging)?;
                     &*normed
                 }
             };
-            observe(Observation { layer: index, input: LayerInput::Attention, values: x });
+            let values = x.get(..own).unwrap_or_default();
+            observe(Observation { layer: index, input: LayerInput::Attention, values });
             let buffers = CodeBuffers {
                 codes: &mut *codes.codes,
                 zeros: &mut *codes.zeros,
@@ -190,11 +206,13 @@ where
             let parts = Parts::new((&mut *context, head_part), scratch.0, scratch.1);
             run.parallel.run(parts, &|part| pass.heads((index, layer), input, whole, part))?;
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
-            let parts = Parts::new((&mut *hidden, block_part), scratch.0, scratch.1);
+            let hidden = states.get_mut(..own).ok_or(TOO_SMALL)?;
+            let parts = Parts::new((hidden, block_part), scratch.0, scratch.1);
             run.parallel.run(parts, &|part| pass.blocks((index, layer), context, first, part))?;
         }
         if FAMILIES && config.final_norm {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
+            let hidden = states.get_mut(..own).ok_or(TOO_SMALL)?;
             pass.norm(&model.final_norm, hidden, &[], &mut staging)?;
         }
         Ok(())
@@ -203,6 +221,11 @@ where
     /// Tokens of one job.
     fn share(&self) -> usize {
         self.tokens.div_ceil(self.layout.jobs.max(1))
+    }
+
+    /// Rows of the attention's input: tokens, and vectors of positions.
+    const fn inputs(&self) -> usize {
+        if FAMILIES { self.tokens + self.positions.count } else { self.tokens }
     }
 
     /// Word + position + token type, then a norm, as far as the model has them.
@@ -329,14 +352,22 @@ where
         let key_stride = self.layout.key_stride;
         let together = heads.together();
         let (stride, query_stride) = (together * size, together * sharing * size);
-        let queries = split_off(&mut floats, tokens * query_stride).ok_or(TOO_SMALL)?;
-        let values = split_off(&mut floats, tokens * stride).ok_or(TOO_SMALL)?;
+        let inputs = self.inputs();
+        let queries = split_off(&mut floats, inputs * query_stride).ok_or(TOO_SMALL)?;
+        let values = split_off(&mut floats, inputs * stride).ok_or(TOO_SMALL)?;
         let keys = split_off(&mut floats, key_stride * stride).ok_or(TOO_SMALL)?;
         let changes = config.changes_heads();
         let changed = if changes { tokens * stride } else { 0 };
         let key_rows = split_off(&mut floats, changed).ok_or(TOO_SMALL)?;
         let scale = config.score_scale(config.heads_in(index));
         let visible = Visible::new(config, index);
+        // Positions have no values; codes are not divided by tokens.
+        let valued = match input {
+            Input::Floats(x) if FAMILIES => {
+                Input::Floats(x.get(..tokens * config.hidden).ok_or(TOO_SMALL)?)
+            }
+            input => input,
+        };
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
         for (turn, out) in output.chunks_mut((tokens * query_stride).max(1)).enumerate() {
@@ -348,10 +379,10 @@ where
             let (key_target, key_strides) =
                 if changes { (&mut *key_rows, by_token) } else { (&mut *keys, by_element) };
             let mut whole = whole.iter().flatten().filter(|whole| !whole.is_empty());
-            for (part, first, rows, out, strides) in [
-                (&layer.query, first * sharing, query_rows, &mut *queries, by_query),
-                (&layer.key, first, rows, key_target, key_strides),
-                (&layer.value, first, rows, &mut *values, by_token),
+            for (part, input, first, rows, out, strides) in [
+                (&layer.query, input, first * sharing, query_rows, &mut *queries, by_query),
+                (&layer.key, input, first, rows, key_target, key_strides),
+                (&layer.value, valued, first, rows, &mut *values, by_token),
             ] {
                 let computed = if FAMILIES { whole.next() } else { None };
                 if let Some(whole) = computed {
@@ -382,6 +413,7 @@ where
                     scale,
                     visible,
                     bias: self.relative.for_head(first_query + head),
+                    positions: self.positions,
                 };
                 self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }
@@ -426,7 +458,8 @@ where
         let kernels = self.run.kernels;
         let mut start = 0;
         if !matches!(input, Input::Floats(_)) {
-            let codes = self.layout.integer_head((self.tokens, head.size), floats, bytes);
+            let codes =
+                self.layout.integer_head((self.inputs(), self.tokens, head.size), floats, bytes);
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
             for &length in self.lengths {

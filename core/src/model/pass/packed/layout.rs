@@ -5,7 +5,7 @@ use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
 use crate::model::block::experts;
-use crate::model::config::{Config, FAMILIES, Heads};
+use crate::model::config::{Config, FAMILIES, Heads, Relative};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -67,6 +67,10 @@ impl HeadLayout {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) tokens: usize,
+    /// Rows of the attention's input: tokens, and vectors of positions after them.
+    pub(super) rows: usize,
+    /// Tokens of the longest text.
+    longest: usize,
     pub(super) jobs: usize,
     /// The heads of layers with a window, or of all.
     local: HeadLayout,
@@ -82,7 +86,7 @@ pub(super) struct Layout {
     pub(super) context: usize,
     pub(super) normed: usize,
     pub(super) angles: usize,
-    /// Floats of the relative biases, `[heads, 2 · tokens]`.
+    /// Floats of the relative biases, `[heads, 2 · tokens]`, or of the row of each offset.
     pub(super) relative: usize,
     /// Tokens that one job runs through the feed-forward layers at a time.
     pub(super) block: usize,
@@ -119,6 +123,7 @@ impl Layout {
         let jobs = smaller(jobs, tokens);
         let share = tokens.div_ceil(jobs);
         let per_layer = config.per_layer_elements();
+        let rows = sum(&[tokens, config.position_rows(tokens)]);
         let mixing = match config.mixture() {
             Some(mixture) => experts::floats(mixture, hidden),
             None => 0,
@@ -126,6 +131,8 @@ impl Layout {
         let none = Needs { floats: 0, bytes: 0 };
         let mut layout = Self {
             tokens,
+            rows,
+            longest: config.longest(tokens),
             jobs,
             local: HeadLayout::new(local, jobs),
             global: HeadLayout::new(global, jobs),
@@ -144,7 +151,7 @@ impl Layout {
                 0 => share,
                 block => smaller(share, block),
             },
-            key_stride: if FAMILIES { key_stride(tokens) } else { rounded_up(tokens, 16) },
+            key_stride: if FAMILIES { key_stride(rows) } else { rounded_up(tokens, 16) },
             quantized,
             grouped: quantized && grouped,
             hidden,
@@ -155,6 +162,7 @@ impl Layout {
                 false => 0,
             },
             relative: match config.relative() {
+                Some(Relative::Disentangled(_)) => product(&[tokens, 2]),
                 Some(_) => product(&[config.heads.query, tokens, 2]),
                 None => 0,
             },
@@ -172,11 +180,11 @@ impl Layout {
             layout.global.together = layout.most_heads_together(&layout.global);
         }
         layout.job = layout.job_needs();
-        let codes = layout.code_tokens();
+        let codes = layout.code_rows();
         let total = possible(Needs {
             floats: sum(&[
                 product(&[layout.job.floats, jobs]),
-                product(&[tokens, hidden]),
+                product(&[rows, hidden]),
                 layout.first,
                 layout.context,
                 layout.normed,
@@ -217,9 +225,9 @@ impl Layout {
         if self.grouped { product(&[self.widest, TILE_ROWS]) } else { 0 }
     }
 
-    /// Tokens whose hidden states have codes.
-    pub(super) const fn code_tokens(&self) -> usize {
-        if self.quantized { self.tokens } else { 0 }
+    /// Rows of the attention's input that have codes.
+    pub(super) const fn code_rows(&self) -> usize {
+        if self.quantized { self.rows } else { 0 }
     }
 
     const fn if_quantized(&self, size: usize) -> usize {
@@ -238,31 +246,38 @@ impl Layout {
     /// rotary positions also keys by token.
     const fn head_floats(&self, heads: &HeadLayout) -> usize {
         let by_token = heads.sharing + 1 + self.changes_heads as usize;
-        product(&[sum(&[product(&[self.tokens, by_token]), self.key_stride]), heads.size])
+        product(&[sum(&[product(&[self.rows, by_token]), self.key_stride]), heads.size])
     }
 
     /// Floats of the attention of `count` heads.
     const fn attention_floats(&self, heads: &HeadLayout, count: usize) -> usize {
-        let Self { tokens, key_stride, .. } = *self;
+        let Self { rows, key_stride, .. } = *self;
         sum(&[
             product(&[self.head_floats(heads), count]),
             product(&[key_stride, QUERY_BLOCK]),
+            self.position_terms(),
             self.if_quantized(sum(&[
-                product(&[tokens, 2]),
+                product(&[rows, 2]),
                 heads.size + QUERY_BLOCK,
-                larger(tokens, heads.size),
+                larger(rows, heads.size),
             ])),
         ])
+    }
+
+    /// Floats of the products of positions with keys and queries.
+    const fn position_terms(&self) -> usize {
+        let Self { tokens, rows, longest, .. } = *self;
+        product(&[rows.saturating_sub(tokens), sum(&[longest, QUERY_BLOCK])])
     }
 
     /// Floats and bytes of the attention of the heads that are computed together, without the bytes
     /// that activations in floats do not need.
     const fn attention(&self, heads: &HeadLayout) -> Needs {
-        let Self { tokens, key_stride, .. } = *self;
+        let Self { tokens, rows, key_stride, .. } = *self;
         Needs {
             floats: self.attention_floats(heads, heads.together),
             bytes: sum(&[
-                product(&[tokens, heads.size.div_ceil(2) * 4]),
+                product(&[rows, heads.size.div_ceil(2) * 4]),
                 product(&[key_stride, heads.size.div_ceil(2) * 4]),
                 product(&[tokens.div_ceil(2), 4, heads.size]),
                 product(&[tokens.div_ceil(2), 4, QUERY_BLOCK]),
@@ -332,11 +347,11 @@ impl Layout {
         Ok((staging, floats, bytes))
     }
 
-    /// Takes the memory for the integer attention of a head of `size` elements over `tokens` from a
-    /// job's scratch memory.
+    /// Takes the memory for the integer attention of a head of `size` elements over `tokens`, of
+    /// `rows` in its input, from a job's scratch memory.
     pub(super) fn integer_head<'a>(
         &self,
-        (tokens, size): (usize, usize),
+        (rows, tokens, size): (usize, usize, usize),
         mut floats: &'a mut [f32],
         mut bytes: &'a mut [u8],
     ) -> Option<IntegerHead<'a>> {
@@ -344,15 +359,16 @@ impl Layout {
         let pairs = size.div_ceil(2) * 4;
         Some(IntegerHead {
             scores: split_off(&mut floats, key_stride * QUERY_BLOCK)?,
-            queries: split_off(&mut bytes, tokens * pairs)?,
+            queries: split_off(&mut bytes, rows * pairs)?,
             keys: split_off(&mut bytes, key_stride * pairs)?,
             values: split_off(&mut bytes, tokens.div_ceil(2) * 4 * size)?,
             probabilities: split_off(&mut bytes, tokens.div_ceil(2) * 4 * QUERY_BLOCK)?,
-            query_scales: split_off(&mut floats, tokens)?,
-            key_scales: split_off(&mut floats, tokens)?,
+            query_scales: split_off(&mut floats, rows)?,
+            key_scales: split_off(&mut floats, rows)?,
             value_scales: split_off(&mut floats, size)?,
             probability_scales: split_off(&mut floats, QUERY_BLOCK)?,
-            inverses: split_off(&mut floats, tokens.max(size))?,
+            inverses: split_off(&mut floats, rows.max(size))?,
+            terms: floats,
         })
     }
 

@@ -44,6 +44,8 @@ pub struct Transformer<L> {
     pub(in crate::model) final_norm: Norm,
     /// See [`Config::relative`](crate::model::Config::relative).
     pub(in crate::model) relative: Matrix,
+    /// The norm of the rows of `relative`. Zero-sized in builds for BERT alone.
+    pub(in crate::model) relative_norm: [Norm; FAMILIES as usize],
     /// See [`Embedding::projected`](crate::model::config::Embedding::projected). Zero-sized in
     /// builds for BERT alone.
     pub(in crate::model) projection: [Linear; FAMILIES as usize],
@@ -85,6 +87,7 @@ impl<L> Transformer<L> {
             norm: Norm::EMPTY,
             final_norm: Norm::EMPTY,
             relative: Matrix::EMPTY,
+            relative_norm: [Norm::EMPTY; FAMILIES as usize],
             projection: [Linear::EMPTY; FAMILIES as usize],
             layers,
         }

@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::pieces_mut;
 use crate::model::block::alibi;
+use crate::model::block::norm::NormMemory;
 use crate::model::config::{Config, FAMILIES, Relative};
 use crate::model::linear::Staging;
 use crate::model::run::Run;
@@ -58,6 +59,47 @@ impl<'a> Biases<'a> {
     }
 }
 
+/// Writes the vectors that the offsets of a text as long as `by_offset` needs have to `vectors`, and
+/// the number of each offset's vector to `by_offset`, from the lowest offset on. Returns the number
+/// of vectors.
+pub(super) fn position_vectors<L, W: Weights + ?Sized, P: ?Sized>(
+    model: &Transformer<L>,
+    run: &Run<'_, W, P>,
+    by_offset: &mut [f32],
+    vectors: &mut [f32],
+    staging: &mut Staging<'_>,
+) -> Result<usize> {
+    let config = &model.config;
+    let Some(disentangled) = config.disentangled() else { return Ok(0) };
+    let width = config.hidden;
+    let farthest = (by_offset.len() / 2).cast_signed();
+    let (mut count, mut last) = (0, None);
+    let mut rows = pieces_mut(&mut *vectors, width);
+    for (place, number) in by_offset.iter_mut().enumerate() {
+        let row = disentangled.row(place.cast_signed() - farthest);
+        if last != Some(row) {
+            run.read_row(&model.relative, row, rows.next().ok_or(TOO_SMALL)?, staging.tile)?;
+            (count, last) = (count + 1, Some(row));
+        }
+        #[allow(clippy::cast_precision_loss)] // tables have up to 2²⁴ rows
+        let found = (count - 1) as f32;
+        *number = found;
+    }
+    drop(rows);
+    let vectors = vectors.get_mut(..count * width).ok_or(TOO_SMALL)?;
+    match model.relative_norm.first() {
+        Some(norm) if disentangled.norm => {
+            let memory = NormMemory { vector: &mut *staging.vector, tile: &mut *staging.tile };
+            run.norm(norm, config, vectors, &[], memory)?;
+        }
+        _ => {
+            let finite = check_finite(vectors);
+            finite.map_err(|error| Error::new(model.relative.offset, error.kind()))?;
+        }
+    }
+    Ok(count)
+}
+
 /// The relative biases for offsets in texts of up to `longest` tokens.
 pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
     model: &Transformer<L>,
@@ -68,6 +110,9 @@ pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
 ) -> Result<Biases<'a>> {
     let config = &model.config;
     let Some(relative) = config.relative() else { return Ok(Biases { all: &[], size: 0 }) };
+    if let Relative::Disentangled(_) = relative {
+        return Ok(Biases { all: &[], size: 0 });
+    }
     let (heads, size) = (config.heads.query, 2 * longest);
     let all = memory.get_mut(..heads * size).ok_or(TOO_SMALL)?;
     for place in 0..size {
@@ -80,6 +125,8 @@ pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
                     .map_err(|error| Error::new(model.relative.offset, error.kind()))?;
             }
             Relative::Alibi => alibi::biases(offset.unsigned_abs(), row),
+            // It has products, and no biases.
+            Relative::Disentangled(_) => {}
         }
         for (own, bias) in pieces_mut(all, size).zip(row) {
             if let Some(to) = own.get_mut(place) {

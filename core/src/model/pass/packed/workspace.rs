@@ -13,6 +13,7 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 #[derive(Debug)]
 pub struct Workspace<'a> {
     pub(super) layout: Layout,
+    /// Those of tokens, then vectors of positions.
     pub(super) hidden: &'a mut [f32],
     /// The tokens' first vectors; empty unless layers have a further input.
     pub(super) first: &'a mut [f32],
@@ -88,8 +89,8 @@ impl<'a> Workspace<'a> {
             let unaligned = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT - 1);
             split_off(&mut bytes, unaligned).ok_or(TOO_SMALL)?;
         }
-        let states = layout.tokens.saturating_mul(layout.hidden);
-        let tokens = layout.code_tokens();
+        let states = layout.rows.saturating_mul(layout.hidden);
+        let rows = layout.code_rows();
         Ok(Self {
             layout,
             hidden: split_off(&mut floats, states).ok_or(TOO_SMALL)?,
@@ -99,9 +100,9 @@ impl<'a> Workspace<'a> {
             angles: further(&mut floats, layout.angles)?,
             relative: further(&mut floats, layout.relative)?,
             codes: CodeBuffers {
-                codes: split_off(&mut bytes, tokens * layout.hidden).ok_or(TOO_SMALL)?,
-                zeros: split_off(&mut bytes, tokens * MAX_GROUPS).ok_or(TOO_SMALL)?,
-                scales: split_off(&mut floats, tokens * layout.scale_slots(layout.hidden))
+                codes: split_off(&mut bytes, rows * layout.hidden).ok_or(TOO_SMALL)?,
+                zeros: split_off(&mut bytes, rows * MAX_GROUPS).ok_or(TOO_SMALL)?,
+                scales: split_off(&mut floats, rows * layout.scale_slots(layout.hidden))
                     .ok_or(TOO_SMALL)?,
             },
             floats,
