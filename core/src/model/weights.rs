@@ -251,7 +251,7 @@ impl Matrix {
         };
         let wrong = Error::new(self.offset, ErrorKind::WrongShape);
         let all = count.checked_mul(rows).ok_or(wrong)?;
-        let rows = u32::try_from(rows).ok().filter(|rows| *rows > 0).ok_or(wrong)?;
+        let rows = u32::try_from(rows).ok().ok_or(wrong)?;
         let encoding = MatrixEncoding::Transposed(TransposedFloats { number, rows });
         Ok(Self { encoding, rows: all, cols, ..stored })
     }

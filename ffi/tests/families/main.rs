@@ -29,7 +29,7 @@ use crate::support::source::in_memory;
 fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
     let types = [WeightType::F32, WeightType::Int8];
     for (ending, weight_type) in ENDINGS.iter().flat_map(|it| types.map(|kind| (it, kind))) {
-        for name in FOLDERS {
+        for name in FOLDERS.into_iter().chain(HEAP_TOKENIZERS) {
             let path = converted_to(ending, name, weight_type);
             let file = std::fs::read(&path).expect("it was made");
             let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);
@@ -45,6 +45,15 @@ fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
             let (text, _) = ours.of_text("x");
             assert_eq!(text, Err(u32::from(ErrorKind::MissingVocabulary.code())), "{name}");
         }
+    }
+}
+
+#[test]
+fn tokenizers_that_need_a_heap_are_refused() {
+    for name in HEAP_TOKENIZERS {
+        let file = std::fs::read(converted(name, WeightType::F32)).expect("it was made");
+        let refused = lent(&file, NANOEMBED_VOCABULARY_AUTO).err().expect("a tokenizer");
+        assert_eq!(refused.status, u32::from(ErrorKind::UnsupportedTokenizer.code()), "{name}");
     }
 }
 

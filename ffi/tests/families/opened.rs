@@ -43,6 +43,9 @@ pub(crate) const FOLDERS: [&str; 17] = [
     "xlmr_bge_m3",
 ];
 
+/// Folders whose tokenizers need a heap: lent memory takes ids alone.
+pub(crate) const HEAP_TOKENIZERS: [&str; 2] = ["albert", "deberta_v2"];
+
 pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models").join(name)
 }

@@ -4,6 +4,8 @@
 use nanoembed_core::model::{Config, FamilyModel, FeedForward, Tensor, TensorName};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
+use crate::convert::naming::spelled;
+
 /// The number of experts of a model; 0 without any.
 pub fn count(config: &Config) -> usize {
     match config.feed_forward {
@@ -23,13 +25,7 @@ pub fn written_name(model: &FamilyModel, own: &str) -> Result<Option<String>, Co
     let Some(parts) = parts.filter(|it| it.tensor == Tensor::ExpertsDownTransposed) else {
         return Ok(None);
     };
-    let (mut name, mut written) = (String::new(), Ok(()));
-    model.names.spell(&TensorName { tensor: Tensor::ExpertsDown, ..parts }, &mut |part| {
-        if written.is_ok() {
-            written = limit::write(&mut name, part);
-        }
-    });
-    written.map(|()| Some(name))
+    spelled(model.names, &TensorName { tensor: Tensor::ExpertsDown, ..parts })
 }
 
 /// `experts` matrices of `cols` columns, one after the other, each transposed; and the columns of

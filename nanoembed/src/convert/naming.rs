@@ -1,10 +1,30 @@
 //! Names of a model's tensors, and the purposes that these tell.
 
-use nanoembed_core::model::{BERT_NAMES, LayerInput, Names, Observation};
+use nanoembed_core::model::{BERT_NAMES, LayerInput, Names, Observation, TensorName};
+use nanoembed_core::{Error as CoreError, limit};
 
 /// The names that a static model's table has.
 const TABLES: [&str; 4] =
     ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight", "emb_layer.weight"];
+
+/// The name of a tensor in a family; `None` if the family has none.
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub(in crate::convert) fn spelled(
+    names: &Names,
+    tensor: &TensorName<'_>,
+) -> Result<Option<String>, CoreError> {
+    let (mut name, mut written) = (String::new(), Ok(()));
+    let spelled = names.spell(tensor, &mut |part| {
+        if written.is_ok() {
+            written = limit::write(&mut name, part);
+        }
+    });
+    written?;
+    Ok(spelled.map(|()| name))
+}
 
 /// A place in the model where activations meet weights: the layer, and which of its inputs.
 pub type Place = (usize, LayerInput);

@@ -77,7 +77,9 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             let rows = CodedRows { weights: self.weights, matrix, codes, first };
             return rows.read(values, tile);
         }
-        if let MatrixEncoding::Transposed(floats) = encoding {
+        if let MatrixEncoding::Transposed(floats) = encoding
+            && cfg!(feature = "families")
+        {
             return self.read_transposed(matrix, floats, first, values, tile);
         }
         if let MatrixEncoding::Values(number) = encoding {
@@ -138,7 +140,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let mut part = [0.0; ROWS_OF_COLUMNS];
         let (mut row, mut rest) = (first, values);
         while !rest.is_empty() {
-            let (place, before) = (row / each, row % each);
+            let place = row.checked_div(each).unwrap_or(0);
+            let before = row.checked_rem(each).unwrap_or(0);
             let count = (each - before).min(rest.len() / cols).clamp(1, ROWS_OF_COLUMNS);
             let rows = split_off(&mut rest, count * cols).ok_or(TOO_SMALL)?;
             let part = part.get_mut(..count).ok_or(TOO_SMALL)?;

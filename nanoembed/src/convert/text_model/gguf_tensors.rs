@@ -11,6 +11,7 @@ use nanoembed_core::model::{ClassifierModel, FamilyModel, Heads, NormKind, Tenso
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::tensors::{Loaded, one};
+use crate::convert::naming::spelled;
 use crate::error::{Error, Result};
 use crate::stored::Stored;
 
@@ -86,14 +87,7 @@ impl GgufTensors {
             Tensor::Up if names.name_of(Tensor::Up).is_none() => Tensor::GateUp,
             tensor => tensor,
         };
-        let (mut name, mut written) = (String::new(), Ok(()));
-        let spelled = names.spell(&TensorName { tensor, ..*parts }, &mut |part| {
-            if written.is_ok() {
-                written = limit::write(&mut name, part);
-            }
-        });
-        written?;
-        Ok(spelled.map(|()| name))
+        spelled(names, &TensorName { tensor, ..*parts })
     }
 }
 

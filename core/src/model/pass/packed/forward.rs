@@ -166,7 +166,7 @@ where
                     &*normed
                 }
             };
-            let values = x.get(..own).unwrap_or_default();
+            let values = if FAMILIES { x.get(..own).unwrap_or_default() } else { x };
             observe(Observation { layer: index, input: LayerInput::Attention, values });
             let buffers = CodeBuffers {
                 codes: &mut *codes.codes,

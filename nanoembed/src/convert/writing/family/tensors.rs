@@ -8,7 +8,7 @@
 //! | Gemma's norm of queries | times what scores have beside 1 / √size, which llama.cpp has no key for |
 //! | rows of tokens that stand for images, sounds and videos | that of padding, as llama.cpp looks them up |
 //! | experts | three dimensions, and none of them transposed |
-//! | vectors, tables of positions and types | f32, as llama.cpp adds them as they are |
+//! | vectors, tables of positions and types, routers of experts | f32, as llama.cpp computes with them as they are |
 
 use std::collections::HashMap;
 
@@ -139,7 +139,8 @@ impl Family {
     fn changed(&self, named: &Named, item: &Item<'_>) -> Result<Option<(Vec<f32>, Shape)>> {
         let shape = *item.weight.shape();
         let is_vector = shape.dims().len() == 1;
-        let is_added = matches!(named.tensor, Tensor::Positions | Tensor::TokenTypes);
+        let is_plain_there =
+            matches!(named.tensor, Tensor::Positions | Tensor::TokenTypes | Tensor::Router);
         let skipped = match named.tensor {
             Tensor::Positions => self.model.config.embedding.positions.unwrap_or(0),
             _ => 0,
@@ -155,7 +156,7 @@ impl Family {
         let (added, factor) = self.norm_change(named.tensor);
         let is_changed = skipped > 0 || added != 0.0 || factor != 1.0;
         let is_plain = item.dtype() == Some(Dtype::F32);
-        let wants_float = is_vector || is_added || item.dtype() == Some(Dtype::F64);
+        let wants_float = is_vector || is_plain_there || item.dtype() == Some(Dtype::F64);
         if !is_changed && (is_plain || !wants_float) {
             return Ok(None);
         }
