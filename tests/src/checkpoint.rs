@@ -147,7 +147,8 @@ impl Checkpoint {
         let settings = self.text("1_LogitScore/config.json")?;
         let settings: Value = serde_json::from_str(&settings).expect("JSON");
         let id = |name: &str| settings[name].as_u64().and_then(|id| id.try_into().ok());
-        Some(TokenScore { yes: id("true_token_id").expect("a token"), no: id("false_token_id") })
+        let (yes, no) = (id("true_token_id").expect("a token"), id("false_token_id"));
+        Some(TokenScore { yes, no, rows: None })
     }
 
     /// The model's weights.

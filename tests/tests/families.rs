@@ -189,7 +189,7 @@ fn heads_that_classify_are_those_that_the_architecture_names() {
 fn tokens_are_scored_by_causal_models_alone() {
     let read = |name: &str, from: &str, to: &str| {
         let config = Checkpoint::named(name).text("config.json").unwrap().replace(from, to);
-        let score = TokenScore { yes: 1, no: None };
+        let score = TokenScore { yes: 1, no: None, rows: None };
         read_scoring_config(Value::parse(&config, 0).unwrap(), score)
             .map(|model| model.classifier.map(|head| (head.output, head.is_tied)))
             .map_err(|fault| (fault.key.to_owned(), fault.error.kind()))
@@ -211,7 +211,7 @@ fn tokens_are_scored_by_causal_models_alone() {
     assert_eq!(opened("qwen3_reranker", &untied), Err(ErrorKind::MissingTensor));
     assert_eq!(opened("qwen3_reranker_untied", &untied), Ok(()));
     let beyond = |head: &mut ClassifierModel| {
-        head.token_score = Some(TokenScore { yes: 0, no: Some(919) });
+        head.token_score = Some(TokenScore { yes: 0, no: Some(919), rows: None });
     };
     assert_eq!(opened("qwen3_reranker", &beyond), Err(ErrorKind::WrongShape));
     let wide = |head: &mut ClassifierModel| head.labels = 2;
