@@ -53,7 +53,7 @@ fn tokenizers_that_need_a_heap_are_refused() {
     for name in HEAP_TOKENIZERS {
         let file = std::fs::read(converted(name, WeightType::F32)).expect("it was made");
         let refused = lent(&file, NANOEMBED_VOCABULARY_AUTO).err().expect("a tokenizer");
-        assert_eq!(refused.status, u32::from(ErrorKind::UnsupportedTokenizer.code()), "{name}");
+        assert_eq!(refused.status, u32::from(ErrorKind::UnsupportedSetting.code()), "{name}");
     }
 }
 

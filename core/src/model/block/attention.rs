@@ -77,7 +77,7 @@ pub(in crate::model) fn attend(
             queries.rows(places.start, places.len()),
             keys.skip(start),
             terms.by_key,
-            tokens,
+            terms.key_stride,
             (places.len(), tokens, size),
         )?);
     }
@@ -102,13 +102,11 @@ pub(in crate::model) fn attend(
                 places.len(),
                 (block, places.len(), size),
             )?);
+            terms.add(first..first + block, seen.clone(), (&mut *scores, key_stride));
         }
         for (token, row) in (first..).zip(scores.chunks_mut(key_stride.max(1)).take(block)) {
             if let Some(row) = row.get_mut(..seen.len()) {
                 head.add_bias(token, seen.start, row);
-                if let Some(terms) = &terms {
-                    terms.add((token, token - first), seen.start, row);
-                }
                 let own = visible.among(token, &seen, tokens);
                 if FAMILIES {
                     row.get_mut(..own.start).unwrap_or_default().fill(0.0);
@@ -194,7 +192,7 @@ impl IntegerHead<'_> {
                 size_pairs,
                 self.query_scales.get(places).unwrap_or_default(),
                 self.key_scales.get(start..start + tokens).unwrap_or_default(),
-                (&mut *terms.by_key, tokens),
+                (&mut *terms.by_key, terms.key_stride),
             )?);
         }
         let mut first = 0;
@@ -224,15 +222,13 @@ impl IntegerHead<'_> {
                     self.key_scales.get(places.clone()).unwrap_or_default(),
                     (&mut *terms.by_query, places.len()),
                 )?);
+                terms.add(first..first + block, seen.clone(), (&mut *self.scores, key_stride));
             }
             let codes = self.probabilities.chunks_exact_mut((token_pairs * 4).max(1));
             let rows_of_scores = self.scores.chunks_mut(key_stride.max(1)).zip(codes);
             for (token, (row, codes)) in (first..).zip(rows_of_scores.take(block)) {
                 if let Some(row) = row.get_mut(..seen.len()) {
                     head.add_bias(token, seen.start, row);
-                    if let Some(terms) = &terms {
-                        terms.add((token, token - first), seen.start, row);
-                    }
                     let own = visible.among(token, &seen, tokens);
                     let (before, codes) =
                         codes.split_at_mut_checked(own.start * 2).unwrap_or_default();

@@ -8,7 +8,18 @@
 use core::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::config::Disentangled;
+
+/// The keys of a cache line. Neighbouring queries have the products of the next lines with a key, so
+/// that some queries with a line of keys use the same few lines again and again.
+const KEYS_A_LINE: usize = 16;
+
+/// The stride of products with keys: an odd number of lines, so that products of neighbouring rows
+/// do not map to the same few cache sets.
+pub(in crate::model) const fn key_stride(tokens: usize) -> usize {
+    (tokens.div_ceil(KEYS_A_LINE) | 1).saturating_mul(KEYS_A_LINE)
+}
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -82,9 +93,10 @@ impl<'a> Positions<'a> {
         }
         let farthest = tokens.saturating_sub(1).cast_signed();
         let rows = self.at(-farthest)..self.at(farthest) + 1;
-        let by_key = memory.split_off_mut(..rows.len() * tokens).ok_or(TOO_SMALL)?;
+        let key_stride = key_stride(tokens);
+        let by_key = memory.split_off_mut(..rows.len() * key_stride).ok_or(TOO_SMALL)?;
         let by_query = memory.split_off_mut(..rows.len() * queries).ok_or(TOO_SMALL)?;
-        Ok(Some(Terms { positions: *self, rows, by_key, by_query, tokens }))
+        Ok(Some(Terms { positions: *self, rows, by_key, key_stride, by_query }))
     }
 }
 
@@ -94,11 +106,11 @@ pub(in crate::model) struct Terms<'a, 'm> {
     positions: Positions<'a>,
     /// The vectors that the text needs.
     rows: Range<usize>,
-    /// `[rows, tokens]`.
+    /// `[rows, tokens]`, rows `key_stride` apart.
     pub(in crate::model) by_key: &'m mut [f32],
+    pub(in crate::model) key_stride: usize,
     /// `[queries, rows]`.
     pub(in crate::model) by_query: &'m mut [f32],
-    pub(in crate::model) tokens: usize,
 }
 
 impl Terms<'_, '_> {
@@ -108,24 +120,31 @@ impl Terms<'_, '_> {
         first + self.rows.start..first + self.rows.end
     }
 
-    /// Adds the terms to the scores of query `query`, number `row` of its block, with the keys from
-    /// `first` on.
+    /// Adds the terms to the scores of a block of queries with some keys, in rows of `stride`.
     pub(in crate::model) fn add(
         &self,
-        (query, row): (usize, usize),
-        first: usize,
-        out: &mut [f32],
+        queries: Range<usize>,
+        keys: Range<usize>,
+        (scores, stride): (&mut [f32], usize),
     ) {
-        let count = self.rows.len();
-        let by_query = self.by_query.get(row * count..(row + 1) * count).unwrap_or_default();
         let by_offset = self.positions.by_offset;
-        let farthest = (by_offset.len() / 2 + query).saturating_sub(first);
-        let offsets = by_offset.get(..=farthest).unwrap_or_default().iter().rev();
-        for ((key, score), row) in (first..).zip(out).zip(offsets) {
-            let place = whole(*row).saturating_sub(self.rows.start);
-            let own = by_query.get(place).copied().unwrap_or(0.0);
-            let other = self.by_key.get(place * self.tokens + key).copied().unwrap_or(0.0);
-            *score += own + other;
+        let mut first = keys.start;
+        while first < keys.end {
+            let count = KEYS_A_LINE.min(keys.end - first);
+            let rows = pieces_mut(&mut *scores, stride).zip(pieces(self.by_query, self.rows.len()));
+            for (query, (row, by_query)) in queries.clone().zip(rows) {
+                let at = first - keys.start;
+                let row = row.get_mut(at..at + count).unwrap_or_default();
+                let farthest = (by_offset.len() / 2 + query).saturating_sub(first);
+                let offsets = by_offset.get(..=farthest).unwrap_or_default().iter().rev();
+                for ((key, score), place) in (first..).zip(row).zip(offsets) {
+                    let place = whole(*place).saturating_sub(self.rows.start);
+                    let by_key = self.by_key.get(place * self.key_stride + key);
+                    let both = [by_query.get(place), by_key];
+                    both.into_iter().flatten().for_each(|term| *score += term);
+                }
+            }
+            first += count;
         }
     }
 }

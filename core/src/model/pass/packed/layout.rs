@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
-use crate::model::block::experts;
+use crate::model::block::{disentangled, experts};
 use crate::model::config::{Config, FAMILIES, Heads, Relative};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
@@ -267,7 +267,10 @@ impl Layout {
     /// Floats of the products of positions with keys and queries.
     const fn position_terms(&self) -> usize {
         let Self { tokens, rows, longest, .. } = *self;
-        product(&[rows.saturating_sub(tokens), sum(&[longest, QUERY_BLOCK])])
+        product(&[
+            rows.saturating_sub(tokens),
+            sum(&[disentangled::key_stride(longest), QUERY_BLOCK]),
+        ])
     }
 
     /// Floats and bytes of the attention of the heads that are computed together, without the bytes
