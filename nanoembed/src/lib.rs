@@ -19,6 +19,7 @@
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
 //! | similar texts | [`Vectors::nearest`], [`cosine`] |
+//! | weights of the vocabulary's tokens | [`Encoder::embed_sparse`], [`SparseVector::dot`] |
 //! | vectors in fewer bytes | [`Vectors::to_int8`], [`Precision`] |
 //! | how well texts answer a question | [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
@@ -104,7 +105,8 @@ pub use choice::Choice;
 pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
-    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, Vectors, cosine, similarity,
+    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, SparseVector, VectorKind,
+    Vectors, cosine, similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]

@@ -143,7 +143,7 @@ const MODEL: &[(&str, &[&str])] = &[
     ("size.rs", &["model/plan"]),
     ("linear/", &["model/parallel", "model/run", "model/weights"]),
     ("block/", &["model/config", "model/linear", "model/run", "model/weights"]),
-    ("head/", &["model/config", "top"]),
+    ("head/", &["model/config", "model/linear", "model/run", "model/weights", "top"]),
     (
         "pass/",
         &[

@@ -19,6 +19,7 @@ mod families;
 mod family_gguf;
 mod folders;
 mod gguf_files;
+mod heads;
 mod help;
 mod hostile;
 mod inspect;

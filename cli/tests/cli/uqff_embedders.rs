@@ -248,7 +248,7 @@ fn models_that_would_not_run_are_refused_by_name() {
     let out = text(scratch.path().join("x-0.uqff"));
     for (model, file, old, new, expected) in [
         ("bert_cased", "config.json", "\"bert\"", "\"led\"", "`model_type` is \"led\""),
-        ("bert_cased", "modules.json", "models.Pooling", "models.SpladePooling", "SpladePooling"),
+        ("bert_cased", "modules.json", "models.Pooling", "models.WordWeights", "WordWeights"),
         ("bert_cased", "modules.json", "\"2_Dense\"", "\"../2_Dense\"", "../2_Dense"),
         ("model2vec_unigram_f16", "config.json", "model2vec", "model2vec", "a table of a vector"),
     ] {

@@ -61,11 +61,12 @@ pub use config::{
 };
 pub use encoder::{CrossEncoder, Encoder};
 pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
+pub use encoder::{SparseKind, SparseSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 pub use family::encoders::{
-    ClassifierModel, ConfigJson, FamilyBiases, FamilyModel, Prefixed, TokenScore, on_logits_of,
-    read_config, read_scoring_config,
+    ClassifierModel, ConfigJson, FamilyBiases, FamilyModel, MaskedModel, Prefixed, TokenScore,
+    on_logits_of, read_config, read_scoring_config,
 };
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;
@@ -80,6 +81,8 @@ pub use head::dense::{Dense, DenseActivation, DensePlace};
 pub use head::embedding::{Head, HeadLayer, TextEmbedding};
 pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 pub use head::pooling::{PoolingMode, PoolingModes};
+pub use head::sparse::SparseHead;
+pub use head::splade::{SpladePooling, SpladeSettings};
 pub use parallel::{InOrder, Job, Parallel, Parts, WorkPart};
 pub use pass::packed::workspace::Workspace;
 pub use pass::packed::{Batch, Transformer, requantize, workspace};

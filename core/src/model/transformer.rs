@@ -81,6 +81,9 @@ impl<'a> TransformerSource<'a> {
             return Err(fault(error, "model_type"));
         };
         let unsupported = Error::without_offset(ErrorKind::UnsupportedSetting);
+        if modules.splade.is_some() {
+            return Err(fault(unsupported, "SpladePooling"));
+        }
         if modules.give_scores {
             return Err(fault(unsupported, "module_output_name"));
         }

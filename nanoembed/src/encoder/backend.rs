@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use nanoembed_core::owned::{self, Prompt};
+use nanoembed_core::owned::{self, Prompt, SparseVector};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::vector_kind::VectorKind;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
@@ -30,9 +31,17 @@ pub(super) struct Batch {
     pub(super) lengths: Vec<Length>,
 }
 
+/// A vector of another kind for each text, and the lengths of the texts.
+pub(super) struct Others<V> {
+    pub(super) vectors: Vec<V>,
+    pub(super) lengths: Vec<Length>,
+}
+
+const OTHER_MODEL: CoreError = CoreError::without_offset(ErrorKind::OtherModel);
+
 /// A model that makes embeddings of texts.
 pub(super) trait Backend: Send + Sync {
-    /// Elements of a vector.
+    /// Elements of a dense vector; 0 if the model makes none.
     fn dimensions(&self) -> usize;
 
     /// The most tokens of a text that it can use.
@@ -75,4 +84,23 @@ pub(super) trait Backend: Send + Sync {
         skipped: usize,
         observer: &dyn Observer,
     ) -> Result<Batch, CoreError>;
+
+    /// Returns true if the model makes vectors of this kind, other than dense ones.
+    fn makes(&self, kind: VectorKind) -> bool {
+        let _ = kind;
+        false
+    }
+
+    /// The sparse vectors of `texts`, in their order, on all threads.
+    fn embed_sparse(
+        &self,
+        texts: &[Cow<'_, str>],
+        observer: &dyn Observer,
+    ) -> Result<Others<SparseVector>, CoreError> {
+        let _ = (texts, observer);
+        Err(OTHER_MODEL)
+    }
+
+    /// A token as the vocabulary spells it.
+    fn token(&self, id: u32) -> Option<String>;
 }

@@ -104,6 +104,10 @@ impl Backend for CausalEncoder {
         let (vectors, lengths): (Vec<_>, Vec<_>) = embedded.into_iter().unzip();
         Ok(Batch { values: vectors.concat(), lengths })
     }
+
+    fn token(&self, id: u32) -> Option<String> {
+        self.causal.model().tokenizer.token(id).map(Cow::into_owned)
+    }
 }
 
 impl CausalEncoder {

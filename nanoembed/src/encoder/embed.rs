@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Encoder;
 use super::backend::{Batch, Length};
 use super::session::Session;
+use super::vector_kind::VectorKind;
 use super::vectors::Vectors;
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress, Silent};
@@ -13,7 +14,7 @@ use crate::tokenizer::Tokens;
 
 /// How many texts are tokenised before the first of them is embedded: enough that threads are
 /// seldom without work at the end of them, few enough that their tokens take little memory.
-const TEXTS_AT_ONCE: usize = 4096;
+pub(super) const TEXTS_AT_ONCE: usize = 4096;
 
 impl Encoder {
     /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
@@ -37,6 +38,7 @@ impl Encoder {
     }
 
     fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
+        self.check_kind(VectorKind::Dense)?;
         let encoder = self.for_texts(role)?;
         let prompt = encoder.prompt(role)?;
         let mut vector = vec![0.0; encoder.0.backend.dimensions()];
@@ -134,6 +136,7 @@ impl Encoder {
         observer: &dyn Observer,
         mut take: impl FnMut(&[f32], &[Length]) -> Result<()>,
     ) -> Result<()> {
+        self.check_kind(VectorKind::Dense)?;
         let encoder = self.for_texts(role)?;
         let prompt = encoder.prompt(role)?;
         let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));

@@ -10,6 +10,8 @@
 //! | `routes` | models of their own for queries and documents, in a model with a Router |
 //! | `session` | one text at a time in memory that is reused |
 //! | `vectors` | embeddings, and the nearest among them |
+//! | `vector_kind` | the kinds of vectors that models make |
+//! | `sparse` | sparse vectors |
 //! | `precision` | embeddings in fewer bytes |
 
 mod backend;
@@ -19,7 +21,9 @@ mod options;
 pub mod precision;
 mod routes;
 mod session;
+mod sparse;
 pub(crate) mod text;
+mod vector_kind;
 mod vectors;
 
 use std::fmt;
@@ -43,9 +47,11 @@ use routes::{Network, Routes};
 use text::TextEncoder;
 
 pub use backend::Length;
+pub use nanoembed_core::owned::SparseVector;
 pub use options::{EncoderOptions, Pooling};
 pub use precision::Precision;
 pub use session::Session;
+pub use vector_kind::VectorKind;
 pub use vectors::{Hit, Vectors, cosine, similarity};
 
 /// A model that turns texts into embeddings: vectors that are alike where the texts' meanings are.
@@ -189,7 +195,8 @@ impl Encoder {
         Self(Arc::new(Inner { normalize, ..Inner::clone(&self.0) }))
     }
 
-    /// The number of elements of an embedding.
+    /// The number of elements of an embedding; 0 if the model does not [make](Self::makes) dense
+    /// vectors.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.dimensions
@@ -256,8 +263,14 @@ impl fmt::Debug for Encoder {
 /// The number of elements of the model's vectors that are kept.
 fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
     let full = backend.dimensions();
+    if asked.is_some() && full == 0 {
+        return Err(Error::argument(
+            "truncate_dim",
+            "is for dense vectors, which the model does not make",
+        ));
+    }
     let dimensions = asked.unwrap_or(full);
-    if (1..=full).contains(&dimensions) {
+    if full == 0 || (1..=full).contains(&dimensions) {
         return Ok(dimensions);
     }
     Err(Error::argument("truncate_dim", format!("{dimensions} is out of range"))

@@ -5,6 +5,7 @@ use std::fmt;
 use nanoembed_core::owned::{self, Prompt};
 
 use super::Encoder;
+use super::vector_kind::VectorKind;
 use crate::error::Result;
 use crate::role::Role;
 
@@ -28,6 +29,7 @@ pub struct Session {
 
 impl Session {
     pub(super) fn new(encoder: &Encoder) -> Result<Self> {
+        encoder.check_kind(VectorKind::Dense)?;
         let prompt = encoder.prompt(Role::Text)?;
         let session = encoder.0.backend.session().map_err(|error| encoder.failure(error))?;
         Ok(Self { encoder: encoder.clone(), session, prompt, vector: Vec::new() })

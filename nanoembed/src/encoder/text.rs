@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{self, Prompt, Session, TextSession};
+use nanoembed_core::owned::{self, Prompt, Session, SparseVector, TextSession};
 use rayon::prelude::*;
 
-use super::backend::{Backend, Batch, Length};
+use super::backend::{Backend, Batch, Length, Others};
 use super::options::EncoderOptions;
+use super::vector_kind::VectorKind;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::limits::max_tokens;
@@ -100,8 +101,7 @@ impl TextEncoder {
         session: &mut Session,
         parallel: &dyn Parallel,
     ) -> Result<Vec<f32>, CoreError> {
-        let ids: Vec<u32> = batch.iter().flat_map(|tokens| tokens.ids.iter().copied()).collect();
-        let lengths: Vec<usize> = batch.iter().map(|tokens| tokens.ids.len()).collect();
+        let (ids, lengths) = packed(batch);
         let mut out = vec![0.0; lengths.len() * self.model.dimensions()];
         self.model.embed(session, parallel, &ids, &lengths, skipped, &mut out)?;
         Ok(out)
@@ -130,20 +130,20 @@ impl TextEncoder {
         Ok(Batch { values, lengths })
     }
 
-    /// The vectors of texts that are taken together in batches.
-    fn embed_batches(
+    /// The vectors of texts that are taken together in batches: `embed` makes those of a batch.
+    fn embed_batches<V: Send>(
         &self,
         texts: &[Cow<'_, str>],
-        skipped: usize,
         observer: &dyn Observer,
-    ) -> Result<Batch, CoreError> {
+        embed: &EmbedBatch<'_, V>,
+    ) -> Result<(Vec<Vec<V>>, Vec<Length>), CoreError> {
         let tokens = texts.par_iter().map(|text| match observer.is_cancelled() {
             true => Ok(Tokens::default()),
             false => self.tokenize(text),
         });
         let tokens: Vec<Tokens> = tokens.collect::<Result<_, CoreError>>()?;
         let batches = batches(&tokens);
-        let watched = |batch: &[Tokens], embed: &mut dyn FnMut() -> Result<Vec<f32>, CoreError>| {
+        let watched = |batch: &[Tokens], embed: &mut dyn FnMut() -> Result<Vec<V>, CoreError>| {
             if observer.is_cancelled() {
                 return Ok(Vec::new());
             }
@@ -151,27 +151,32 @@ impl TextEncoder {
             observer.advance(batch.len() as u64);
             Ok(vectors)
         };
-        let vectors: Vec<Vec<f32>> = if batches.len() < rayon::current_num_threads() {
+        let vectors: Vec<Vec<V>> = if batches.len() < rayon::current_num_threads() {
             // Too few to give each thread its own: the threads share the work of each.
-            let embed = |batch: &&[Tokens]| {
+            let each = |batch: &&[Tokens]| {
                 let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
                 let mut session = self.session_for(tokens, Threads.jobs())?;
-                watched(batch, &mut || self.embed_batch(batch, skipped, &mut session, &Threads))
+                watched(batch, &mut || embed(batch, &mut session, &Threads))
             };
-            batches.iter().map(embed).collect::<Result<_, CoreError>>()?
+            batches.iter().map(each).collect::<Result<_, CoreError>>()?
         } else {
-            let embed = |batch: &&[Tokens]| {
-                watched(batch, &mut || {
-                    self.borrowing(|session| self.embed_batch(batch, skipped, session, &InOrder))
-                })
+            let each = |batch: &&[Tokens]| {
+                watched(batch, &mut || self.borrowing(|session| embed(batch, session, &InOrder)))
             };
-            batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, CoreError>>()?
+            batches.par_iter().with_max_len(1).map(each).collect::<Result<_, CoreError>>()?
         };
-        Ok(Batch {
-            values: vectors.concat(),
-            lengths: tokens.iter().map(Length::from_tokens).collect(),
-        })
+        Ok((vectors, tokens.iter().map(Length::from_tokens).collect()))
     }
+}
+
+/// Makes the vectors of a batch of texts: for a dense one all its numbers.
+type EmbedBatch<'e, V> =
+    dyn Fn(&[Tokens], &mut Session, &dyn Parallel) -> Result<Vec<V>, CoreError> + Sync + 'e;
+
+/// The ids of all texts, and their numbers.
+fn packed(batch: &[Tokens]) -> (Vec<u32>, Vec<usize>) {
+    let ids = batch.iter().flat_map(|tokens| tokens.ids.iter().copied());
+    (ids.collect(), batch.iter().map(|tokens| tokens.ids.len()).collect())
 }
 
 impl Backend for TextEncoder {
@@ -220,10 +225,35 @@ impl Backend for TextEncoder {
         skipped: usize,
         observer: &dyn Observer,
     ) -> Result<Batch, CoreError> {
-        match self.model.is_table() {
-            true => self.embed_each(texts, skipped, observer),
-            false => self.embed_batches(texts, skipped, observer),
+        if self.model.is_table() {
+            return self.embed_each(texts, skipped, observer);
         }
+        let (values, lengths) =
+            self.embed_batches(texts, observer, &|batch, session, parallel| {
+                self.embed_batch(batch, skipped, session, parallel)
+            })?;
+        Ok(Batch { values: values.concat(), lengths })
+    }
+
+    fn makes(&self, kind: VectorKind) -> bool {
+        kind == VectorKind::Sparse && self.model.makes_sparse()
+    }
+
+    fn embed_sparse(
+        &self,
+        texts: &[Cow<'_, str>],
+        observer: &dyn Observer,
+    ) -> Result<Others<SparseVector>, CoreError> {
+        let (vectors, lengths) =
+            self.embed_batches(texts, observer, &|batch, session, parallel| {
+                let (ids, lengths) = packed(batch);
+                self.model.embed_sparse(session, parallel, &ids, &lengths)
+            })?;
+        Ok(Others { vectors: vectors.into_iter().flatten().collect(), lengths })
+    }
+
+    fn token(&self, id: u32) -> Option<String> {
+        self.model.token(id)
     }
 }
 

@@ -131,6 +131,14 @@ impl Source {
         Ok(Some(Self { role, allowed: Arc::clone(&self.allowed), ..opened }))
     }
 
+    /// The file of a layer beside a folder's modules whose weights are pickled, which is not read.
+    pub(crate) fn pickled(&self, layer: &str) -> Option<String> {
+        match &self.content {
+            Content::Folder(folder) => folder.pickled(layer),
+            Content::Bundle(_) | Content::Whole(_) => None,
+        }
+    }
+
     /// A file in memory.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         Self::new("the model", Content::Whole(bytes.into()))

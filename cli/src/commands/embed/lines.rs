@@ -1,4 +1,4 @@
-//! Embeddings as lines or as rows of an array.
+//! Dense vectors as lines or as rows of an array.
 
 use std::io::Write;
 
@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::format::Format;
+use super::writing::VectorOutput;
 use crate::error::{Error, Result};
 use crate::input::Item;
 use crate::output::members::kept;
@@ -74,8 +75,10 @@ impl Output {
         };
         Ok(Self { file, form, precision, nothing: vec![nothing; dimensions] })
     }
+}
 
-    pub(super) fn push(&mut self, item: &Item, embedding: Option<(&[f32], Length)>) -> Result<()> {
+impl VectorOutput<[f32]> for Output {
+    fn push(&mut self, item: &Item, embedding: Option<(&[f32], Length)>) -> Result<()> {
         let vector = embedding.map_or(&self.nothing[..], |(vector, _)| vector);
         let precision = self.precision;
         let written = match &mut self.form {
@@ -103,12 +106,11 @@ impl Output {
         written.map_err(|error| Error::writing(self.file.name(), &error))
     }
 
-    /// Hands on what there is: someone may be waiting for it at the other end of a pipe.
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.file.flush().map_err(|error| Error::writing(self.file.name(), &error))
     }
 
-    pub(super) fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         if let Form::Npy(rows) = self.form {
             let name = self.file.name();
             rows.finish(&mut self.file).map_err(|error| Error::writing(name, &error))?;

@@ -3,21 +3,25 @@
 //! | file | role |
 //! |---|---|
 //! | `format` | the forms that embeddings are written in |
-//! | `lines` | lines and arrays |
+//! | `writing` | texts in, vectors of any kind out |
+//! | `lines` | dense vectors as lines and arrays |
+//! | `sparse_lines` | sparse vectors as lines |
 //! | `table_args` | options for tables, and where they are meaningless |
 //! | `tables` | tables of texts in, tables with vectors out: with the feature `parquet` |
 
 mod format;
 mod lines;
+mod sparse_lines;
 mod table_args;
 #[cfg(feature = "parquet")]
 mod tables;
+mod writing;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::{Precision, Role};
+use nanoembed::{Encoder, Precision, Role, VectorKind};
 
 use crate::args::EmbedderArgs;
 use crate::args::choice::choice;
@@ -25,10 +29,7 @@ use crate::error::{Error, Result};
 use crate::input::{InputArgs, Texts};
 use crate::output::create;
 use crate::output::form::form_of;
-use crate::output::truncation::{Limits, Truncated};
-use crate::progress::Reading;
 use format::Format;
-use lines::Output;
 use table_args::TableArgs;
 
 /// Turn texts into embeddings
@@ -48,7 +49,9 @@ With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"tokens\": 7, \"truncated\": false, \"embedding\": [0.0123, …]}
 `index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the
 input is JSON lines and has one. A line that `--on-error null` gets over has `null` for its
-embedding. A blank line is an empty text and has a result as any other.
+embedding. A blank line is an empty text and has a result as any other. `--vectors sparse` gives
+weights of tokens in place of the embedding:
+  \"sparse\": {\"indices\": [27, …], \"values\": [0.1229, …]}
 
 Files whose names end in `.parquet`, `.arrow`, `.feather` or `.arrows` are tables. A table that is
 written has all columns of the input, and `embedding`, `embedding_tokens`, `embedding_truncated`,
@@ -83,6 +86,14 @@ pub(crate) struct Embed {
     #[arg(long, value_parser = choice::<Precision>(), value_name = "TYPE", default_value = "f32",
         help_heading = "Output")]
     dtype: Precision,
+
+    /// Kind of vectors [default: what the model is made for, dense if it makes several]
+    #[arg(long, value_parser = choice::<VectorKind>(), value_name = "KIND", help_heading = "Output")]
+    vectors: Option<VectorKind>,
+
+    /// Write the tokens of sparse vectors themselves, too, with jsonl; text always has them
+    #[arg(long, help_heading = "Output")]
+    pieces: bool,
 }
 
 impl Embed {
@@ -96,6 +107,9 @@ impl Embed {
         self.input.form().check_kept(format == Format::Jsonl || format.is_table())?;
         let reads_tables = self.input.tables()?.is_some();
         self.table.check(reads_tables, format)?;
+        if self.vectors.is_some_and(|kind| kind != VectorKind::Dense) {
+            writing::is_json(format)?;
+        }
         #[cfg(feature = "parquet")]
         {
             if format.is_table() {
@@ -122,35 +136,33 @@ impl Embed {
     /// Writes lines, or an array.
     fn run_lines(
         &self,
-        encoder: &nanoembed::Encoder,
-        mut texts: Texts,
+        encoder: &Encoder,
+        texts: Texts,
         format: Format,
         quiet: bool,
     ) -> Result<ExitCode> {
-        let file = create(&self.output, format.is_binary())?;
-        let mut output = Output::new(file, format, self.dtype, encoder)?;
-        let mut reading = Reading::begin("embedding", texts.bytes(), quiet);
-        let mut truncated = Truncated::default();
-        while let Some(mut chunk) = texts.next_chunk()? {
-            let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
-            let (vectors, lengths) = encoder.embed_all_as(Role::Text, &given)?;
-            let mut embeddings = vectors.rows().zip(lengths);
-            for item in &chunk {
-                let embedding = if item.error.is_none() { embeddings.next() } else { None };
-                truncated.count(item, embedding.is_some_and(|(_, length)| length.truncated));
-                reading.tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
-                output.push(item, embedding)?;
+        let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
+        if kind != VectorKind::Dense && self.dtype != Precision::F32 {
+            let name = kind.name();
+            return Err(Error::usage(format!("--dtype is for dense vectors, not {name} ones")));
+        }
+        if kind != VectorKind::Sparse && self.pieces {
+            return Err(Error::usage("--pieces is for sparse vectors"));
+        }
+        match kind {
+            VectorKind::Sparse => {
+                let is_json = writing::is_json(format)?;
+                let file = create(&self.output, false)?;
+                let output = sparse_lines::Output::new(file, is_json, self.pieces, encoder);
+                let embed = |texts: &[String]| encoder.embed_sparse_all_as(Role::Text, texts);
+                writing::write(encoder, texts, output, embed, quiet)
             }
-            output.flush()?;
-            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
+            _ => {
+                let file = create(&self.output, format.is_binary())?;
+                let output = lines::Output::new(file, format, self.dtype, encoder)?;
+                let embed = |texts: &[String]| encoder.embed_all_as(Role::Text, texts);
+                writing::write(encoder, texts, output, embed, quiet)
+            }
         }
-        reading.end();
-        output.finish()?;
-        if !quiet {
-            texts.warn();
-            truncated.warn(Limits::new(encoder));
-            reading.say_done("embedded");
-        }
-        Ok(ExitCode::SUCCESS)
     }
 }

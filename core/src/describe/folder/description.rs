@@ -5,14 +5,15 @@ use super::chat_template::{CHAT_TEMPLATE, TemplateForm, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
-use super::modules::ModuleList;
+use super::modules::{ModuleList, Output};
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
 use super::{CONFIG, Origin};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
-use crate::model::{DenseActivation, FamilyModel, PoolingMode, read_config, read_scoring_config};
+use crate::model::{DenseActivation, FamilyModel, MaskedModel, PoolingMode};
+use crate::model::{read_config, read_scoring_config};
 use crate::text::json::{Fault, Value};
 
 /// The settings of a tokenizer, separate from its file.
@@ -32,6 +33,8 @@ pub struct Description<'a> {
     pub tokenizer_limit: Option<u64>,
     /// The activation of the scores, in a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
+    /// The head of a masked language model, whose scores become a sparse vector.
+    pub masked: Option<MaskedModel>,
     /// The prompt of a model that compares texts, if it has one.
     pub template: Option<TemplateText<'a>>,
 }
@@ -71,16 +74,17 @@ impl<'a> Description<'a> {
         let tokenizer = at(TOKENIZER_CONFIG).text(texts)?;
         let adapter = at(ADAPTER).text(texts)?;
 
-        let kind = described(at(CONFIG), config, &modules)?;
+        let (kind, masked) = described(at(CONFIG), config, &modules)?;
         if let (Kind::Transformer(family), Some(pooling)) = (&kind, &modules.pooling)
             && family.config.final_projection.is_some()
             && !pooling.modes.is_linear()
         {
             return Err(modules.pool_otherwise());
         }
-        let has_token_score = modules.token_score.is_some();
-        let read = |settings: &_| EncoderSettings::from_object(settings, has_token_score);
-        if settings.is_none() && has_token_score {
+        let read = |settings: &_| EncoderSettings::from_object(settings, modules.taken);
+        let default =
+            matches!(modules.taken, Output::States | Output::MaskedLogits { is_default: true });
+        if settings.is_none() && !default {
             return Err(at(encoder_settings::USUAL_FILE).missing());
         }
         let settings = settings.map(|(path, text)| path.object(text, read));
@@ -91,7 +95,8 @@ impl<'a> Description<'a> {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
         let (on_scores, template) = (None, None);
-        let mut described = Self { modules, kind, settings, tokenizer_limit, on_scores, template };
+        let mut described =
+            Self { modules, kind, settings, tokenizer_limit, on_scores, masked, template };
         described.take_scores(texts)?;
         if leaf::Families::built_in().is_ok() {
             described.template = described.read_template(texts)?;
@@ -164,15 +169,15 @@ pub fn refuse_adapter<'a>(texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
     path.text(texts)?.map_or(Ok(()), |_| Err(path.fault(REFUSED_ADAPTER)))
 }
 
-/// The model described by `config.json`, if it exists.
+/// The model described by `config.json`, if it exists, and the head whose scores its modules pool.
 fn described<'a>(
     path: TextPath<'a>,
     text: Option<&'a str>,
     modules: &ModuleList<'a>,
-) -> ReadText<'a, Kind> {
+) -> ReadText<'a, (Kind, Option<MaskedModel>)> {
     let config = text.map(|text| path.value(text)).transpose()?;
     if let Some(settings) = described_table(path, config, modules)? {
-        return Ok(Kind::Table(settings));
+        return Ok((Kind::Table(settings), None));
     }
     let read = |config: Value<'a>| {
         if modules.origin != Origin::List {
@@ -181,8 +186,9 @@ fn described<'a>(
         let model = match modules.token_score {
             Some((score, _)) => read_scoring_config(config, score),
             None => read_config(config),
-        };
-        model.map(Kind::Transformer)
+        }?;
+        let masked = modules.splade.map(|_| MaskedModel::read(config, &model)).transpose()?;
+        Ok((Kind::Transformer(model), masked))
     };
     let config = config.ok_or(path.missing())?;
     read(config).map_err(|fault| path.fault(fault))

@@ -1,6 +1,7 @@
 //! The settings of an encoder's module: the limit on a text's tokens, and the processing of texts
 //! before the tokenizer.
 
+use super::modules::Output;
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, LexemeKind, Object, Read, Value, is};
 
@@ -70,27 +71,33 @@ impl EncoderSettings {
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    /// Reads the settings of a module that is followed by LogitScore if `has_token_score`.
-    pub(super) fn from_object<'t>(settings: &Object<'t>, has_token_score: bool) -> Read<'t, Self> {
+    /// Reads the settings of a module of which the next one takes this output.
+    pub(super) fn from_object<'t>(settings: &Object<'t>, taken: Output) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
         let task = settings.get(TASK);
         let is = |name| task.is_some_and(|task| task.is_text(name));
         let classifies = is("sequence-classification");
-        let continues = is("text-generation");
-        if has_token_score && !continues {
-            let only = "LogitScore scores the output of \"text-generation\" alone";
-            return Err(settings.unsupported(TASK, only));
-        }
-        if !classifies && !has_token_score {
-            settings.neutral(TASK, "only \"feature-extraction\" is done", |task| {
-                task.is_text("feature-extraction")
-            })?;
-        }
-        let (states, output) = match (classifies, has_token_score) {
-            (true, _) => ("logits", "scores"),
-            (_, true) => ("logits", "causal_logits"),
-            _ => ("last_hidden_state", "token_embeddings"),
+        let (states, output) = match taken {
+            Output::CausalLogits if !is("text-generation") => {
+                let only = "LogitScore scores the output of \"text-generation\" alone";
+                return Err(settings.unsupported(TASK, only));
+            }
+            Output::CausalLogits => ("logits", "causal_logits"),
+            Output::MaskedLogits { is_default } => {
+                if !(is("fill-mask") || task.is_none() && is_default) {
+                    let only = "SpladePooling takes the output of \"fill-mask\" alone";
+                    return Err(settings.unsupported(TASK, only));
+                }
+                ("logits", "token_embeddings")
+            }
+            Output::States if classifies => ("logits", "scores"),
+            Output::States => {
+                settings.neutral(TASK, "only \"feature-extraction\" is done", |task| {
+                    task.is_text("feature-extraction")
+                })?;
+                ("last_hidden_state", "token_embeddings")
+            }
         };
         for name in ["tokenizer_args", "config_args", "processor_kwargs", "config_kwargs"] {
             settings.neutral(name, "nothing in it is honoured", |value| {
@@ -107,7 +114,7 @@ impl EncoderSettings {
         for (name, usual) in [("method_output_name", states), ("module_output_name", output)] {
             settings.neutral(name, "only the usual output is taken", |it| it.is_text(usual))?;
         }
-        let compares = classifies || has_token_score;
+        let compares = output != "token_embeddings";
         settings.neutral(MODALITIES, "only the usual output of texts is taken", |value| {
             let has_usual = |name, formats| {
                 value.member(name).is_none_or(|texts| is_usual(texts, states, formats))

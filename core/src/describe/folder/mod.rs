@@ -3,7 +3,7 @@
 //!
 //! | file | contents | part |
 //! |---|---|---|
-//! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalisation | `modules`, `module`, `pooling`, `dense` |
+//! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalisation | `modules`, `module`, `pooling`, `dense`, `splade` |
 //! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
 //! | `router_config.json` | the lists of modules among which a Router chooses | `router` |
@@ -30,6 +30,7 @@ mod pooling;
 mod prompts;
 mod router;
 mod similarity;
+mod splade;
 mod table;
 mod texts;
 mod words;

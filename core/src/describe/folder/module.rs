@@ -12,6 +12,8 @@ pub(super) const MOST_MODULES: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModuleKind {
     Transformer,
+    /// A transformer whose output is the scores of a masked language model's head.
+    Masked,
     /// A table with a row for each token.
     Table,
     /// A table with a row for each word.
@@ -22,6 +24,8 @@ pub(super) enum ModuleKind {
     Scores,
     /// The logits of one or two tokens, as a score.
     LogitScore,
+    /// The pooling of such scores.
+    Splade,
     LayerNorm,
     Normalize,
     Dropout,
@@ -32,9 +36,10 @@ impl ModuleKind {
     pub(super) const fn may_follow(self, last: Option<Self>) -> bool {
         matches!(
             (self, last),
-            (Self::Transformer | Self::Table | Self::Words, None)
+            (Self::Transformer | Self::Masked | Self::Table | Self::Words, None)
                 | (Self::Pooling, Some(Self::Transformer | Self::Words))
                 | (Self::LogitScore, Some(Self::Transformer))
+                | (Self::Splade, Some(Self::Transformer | Self::Masked))
                 | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
                     Self::Dense | Self::LayerNorm | Self::Normalize,
@@ -75,12 +80,14 @@ impl<'t> Module<'t> {
         let kind = match name {
             _ if !is_known => None,
             "Transformer" => Some(ModuleKind::Transformer),
+            "MLMTransformer" => Some(ModuleKind::Masked),
             "StaticEmbedding" => Some(ModuleKind::Table),
             "WordEmbeddings" => Some(ModuleKind::Words),
             "Pooling" => Some(ModuleKind::Pooling),
             "Dense" => Some(ModuleKind::Dense),
             "LayerNorm" => Some(ModuleKind::LayerNorm),
             "Normalize" => Some(ModuleKind::Normalize),
+            "SpladePooling" => Some(ModuleKind::Splade),
             "LogitScore" => Some(ModuleKind::LogitScore),
             "Dropout" => Some(ModuleKind::Dropout),
             _ => None,

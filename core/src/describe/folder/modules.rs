@@ -7,12 +7,15 @@ use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
 use super::pooling::PoolingSettings;
 use super::prompts::{CONFIG_SENTENCE_TRANSFORMERS, FolderPrompts, TRUNCATE_DIM};
+use super::splade::splade;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::words::word_limit;
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
-use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule, TokenScore};
+use crate::model::{
+    DenseModule, DenseSettings, HeadModule, LayerNormModule, SpladeSettings, TokenScore,
+};
 use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
 use crate::text::path::stays_within;
 
@@ -45,8 +48,27 @@ pub struct ModuleList<'a> {
     pub give_scores: bool,
     /// The tokens whose logits are the score of a causal model, and the module's folder.
     pub token_score: Option<(TokenScore, &'a str)>,
+    /// The pooling of the scores of a masked language model, whose result is a sparse vector.
+    pub splade: Option<SpladeSettings>,
+    /// The output of the transformer that the modules after it take.
+    pub(in crate::describe) taken: Output,
     /// Offset of the list.
     pub(in crate::describe) list: u64,
+}
+
+/// The output of a transformer that a module after it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::describe) enum Output {
+    /// Hidden states, or the scores of the transformer's own head.
+    #[default]
+    States,
+    /// The logits of a causal model.
+    CausalLogits,
+    /// The logits of a masked language model.
+    MaskedLogits {
+        /// True if it is the output where the settings name none.
+        is_default: bool,
+    },
 }
 
 /// The modules after the pooling, with their folders.
@@ -181,6 +203,8 @@ impl<'a> ModuleList<'a> {
         normalize: false,
         give_scores: false,
         token_score: None,
+        splade: None,
+        taken: Output::States,
         list: 0,
     };
 
@@ -200,7 +224,8 @@ impl<'a> ModuleList<'a> {
     /// Returns true if the list contains only a transformer, which yields a vector for each token,
     /// or the scores of its own head.
     pub(super) const fn are_transformer_alone(&self) -> bool {
-        self.pooling.is_none() && matches!(self.base, Base::Transformer)
+        let takes_states = self.pooling.is_none() && self.splade.is_none();
+        takes_states && matches!(self.base, Base::Transformer)
     }
 
     /// The fault of a list without a pooling module.
@@ -244,12 +269,12 @@ impl<'a> ModuleList<'a> {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
-            K::Pooling | K::Dense | K::LayerNorm | K::LogitScore
+            K::Pooling | K::Dense | K::LayerNorm | K::LogitScore | K::Splade
                 if leaf::Families::built_in().is_err() =>
             {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
             }
-            K::Transformer => self.folder = folder,
+            K::Transformer | K::Masked => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
             K::Words => {
                 let left_out = |_| misplaced(module, "the build leaves out modules of this kind");
@@ -282,6 +307,13 @@ impl<'a> ModuleList<'a> {
             K::LogitScore => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 self.token_score = Some((path.object(text, logit_score)?, folder));
+                self.taken = Output::CausalLogits;
+            }
+            K::Splade => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                self.splade = Some(path.object(text, splade)?);
+                let is_default = last == Some(K::Masked);
+                self.taken = Output::MaskedLogits { is_default };
             }
             K::Normalize => {
                 if let Some(text) = path.text(texts)? {

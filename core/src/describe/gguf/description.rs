@@ -80,6 +80,7 @@ pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'a>, GgufFault
         settings: EncoderSettings::default(),
         tokenizer_limit: Some(max_tokens as u64),
         on_scores: None,
+        masked: None,
     })
 }
 

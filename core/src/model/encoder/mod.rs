@@ -5,6 +5,7 @@
 //! | here | token ids to vectors |
 //! | `cross_encoder` | token ids of a text or a pair to scores |
 //! | `spec` | what a model's files say of an encoder, the memory that it takes, and opening it there |
+//! | `sparse` | the same for a head that makes sparse vectors |
 //! | `head_tensors`, `classifier` | the weights of heads, found and read |
 //!
 //! The memory of a model is anything that holds slices: lent by a caller, or a `Vec`.
@@ -12,9 +13,11 @@
 mod classifier;
 mod cross_encoder;
 mod head_tensors;
+mod sparse;
 mod spec;
 
 pub use cross_encoder::CrossEncoder;
+pub use sparse::{SparseKind, SparseSpec};
 pub use spec::{EncoderMemory, EncoderNeeds, EncoderSpec};
 
 use crate::error::{Error, ErrorKind, Result};

@@ -118,7 +118,8 @@ impl Dense<'_> {
         self.weight.len().checked_div(self.bias.len()).unwrap_or(0)
     }
 
-    /// `activation(weight · x + bias)`, into as many elements of `out` as there are of the bias.
+    /// `activation(weight · x + bias)` for each vector of `x` (`[vectors, in]`), into the first
+    /// elements of `out` (`[vectors, out]`).
     ///
     /// # Errors
     ///
@@ -126,10 +127,12 @@ impl Dense<'_> {
     /// [`NotFinite`](crate::ErrorKind::NotFinite).
     pub fn apply(&self, kernels: &Kernels, x: &[f32], out: &mut [f32]) -> Result<()> {
         let Self { weight, bias, activation } = *self;
+        let inputs = self.inputs();
         let strides = Strides { token: bias.len(), row: 1 };
         let weight = FloatOperand::Values(weight);
-        (kernels.product_f32)(Product::new(x, weight, bias, x.len(), out, strides)?);
-        let out = out.get_mut(..bias.len()).unwrap_or_default();
+        (kernels.product_f32)(Product::new(x, weight, bias, inputs, out, strides)?);
+        let elements = x.len().checked_div(inputs).unwrap_or(0) * bias.len();
+        let out = out.get_mut(..elements).unwrap_or_default();
         check_finite(out)?;
         activation.apply(kernels, out);
         Ok(())
@@ -176,5 +179,20 @@ mod tests {
         let kernels = Kernels::portable();
         assert!(layer.apply(&kernels, &[1.0; 3], &mut [0.0; 2]).is_err());
         assert!(layer.apply(&kernels, &[1.0; 2], &mut [0.0; 1]).is_err());
+    }
+
+    #[test]
+    fn vectors_are_computed_one_like_the_other() {
+        let weight = [1.0, 2.0, 0.5, -1.0, 0.25, 0.0];
+        let layer =
+            Dense { weight: &weight, bias: &[0.5, 0.0, -1.0], activation: DenseActivation::Tanh };
+        let x = [1.0, 0.5, -2.0, 0.25];
+        let (mut all, mut each) = ([0.0; 6], [0.0; 6]);
+        let kernels = Kernels::portable();
+        layer.apply(&kernels, &x, &mut all).unwrap();
+        for (x, out) in x.chunks(2).zip(each.chunks_mut(3)) {
+            layer.apply(&kernels, x, out).unwrap();
+        }
+        assert_eq!(all, each);
     }
 }

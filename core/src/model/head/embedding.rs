@@ -60,6 +60,53 @@ pub struct Head<'a> {
     pub floats: &'a [f32],
 }
 
+impl Head<'_> {
+    /// Applies the layers to vectors of `width` elements, which fill the first `length` elements of
+    /// `scratch`; returns the results. `scratch` has room for all vectors twice, however wide they
+    /// are on the way.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if it is shorter; [`ErrorKind::InvalidArgument`] if the layers
+    /// do not fit; [`ErrorKind::NotFinite`].
+    pub(super) fn apply<'s>(
+        &self,
+        kernels: &Kernels,
+        mut width: usize,
+        length: usize,
+        scratch: &'s mut [f32],
+    ) -> Result<&'s mut [f32]> {
+        let count = length.checked_div(width).unwrap_or(0);
+        let half = scratch.len() / 2;
+        let (mut from, mut to) = scratch.split_at_mut_checked(half).unwrap_or_default();
+        for layer in self.layers {
+            let vectors = from.get_mut(..width * count).ok_or(TOO_SMALL)?;
+            match layer {
+                HeadLayer::Dense(dense) => {
+                    dense.over(self.floats)?.apply(kernels, vectors, to)?;
+                    core::mem::swap(&mut from, &mut to);
+                }
+                HeadLayer::Norm(norm) => {
+                    let HeadNorm { weight, bias, epsilon } = norm.over(self.floats)?;
+                    (kernels.add_layer_norm)(vectors, &[], weight, bias, epsilon);
+                }
+                HeadLayer::Normalize => {
+                    vectors.chunks_exact_mut(width.max(1)).for_each(kernel::normalize);
+                }
+                HeadLayer::First(kept) => {
+                    let kept = width.min(*kept);
+                    for vector in 1..count {
+                        let start = vector * width;
+                        vectors.copy_within(start..start + kept, vector * kept);
+                    }
+                }
+            }
+            width = layer.outputs(width);
+        }
+        from.get_mut(..width * count).ok_or(TOO_SMALL)
+    }
+}
+
 impl TextEmbedding {
     /// Elements of the pooled vector.
     #[must_use]
@@ -85,41 +132,24 @@ impl TextEmbedding {
     pub fn write(
         &self,
         kernels: &Kernels,
-        Head { layers, floats }: Head<'_>,
+        head: Head<'_>,
         (states, skipped): (&[f32], usize),
         scratch: &mut [f32],
         out: &mut [f32],
     ) -> Result<()> {
-        let elements = layers.iter().fold(self.pooled(), |width, layer| layer.outputs(width));
+        let layers = head.layers.iter();
+        let elements = layers.fold(self.pooled(), |width, layer| layer.outputs(width));
         if elements != out.len() {
             return Err(INVALID);
         }
         // Without other families than BERT no model has layers here: their code is left out.
-        if layers.is_empty() || !cfg!(feature = "families") {
+        if head.layers.is_empty() || !cfg!(feature = "families") {
             self.pooling.pool(states, self.width, skipped, out);
         } else {
-            let half = scratch.len() / 2;
-            let (mut from, mut to) = scratch.split_at_mut_checked(half).unwrap_or_default();
-            let mut width = self.pooled();
-            let vector = from.get_mut(..width).ok_or(TOO_SMALL)?;
+            let width = self.pooled();
+            let vector = scratch.get_mut(..width).ok_or(TOO_SMALL)?;
             self.pooling.pool(states, self.width, skipped, vector);
-            for layer in layers {
-                let vector = from.get_mut(..width).ok_or(TOO_SMALL)?;
-                match layer {
-                    HeadLayer::Dense(dense) => {
-                        dense.over(floats)?.apply(kernels, vector, to)?;
-                        core::mem::swap(&mut from, &mut to);
-                    }
-                    HeadLayer::Norm(norm) => {
-                        let HeadNorm { weight, bias, epsilon } = norm.over(floats)?;
-                        (kernels.add_layer_norm)(vector, &[], weight, bias, epsilon);
-                    }
-                    HeadLayer::Normalize => kernel::normalize(vector),
-                    HeadLayer::First(_) => {}
-                }
-                width = layer.outputs(width);
-            }
-            copy(out, from.get(..width).ok_or(TOO_SMALL)?);
+            copy(out, head.apply(kernels, width, width, scratch)?);
         }
         if self.normalize {
             kernel::normalize(out);

@@ -1,4 +1,5 @@
-//! Heads, which turn hidden states into an embedding, class logits or the next token.
+//! Heads, which turn hidden states into an embedding, a sparse vector, class logits or the next
+//! token.
 
 pub mod classifier;
 pub mod dense;
@@ -6,3 +7,6 @@ pub mod embedding;
 pub mod module;
 pub mod pooling;
 pub mod sample;
+pub mod sparse;
+pub mod splade;
+pub mod vocabulary;

@@ -5,6 +5,7 @@
 //! | `open` | models out of files, folders and descriptions |
 //! | `tokens`, `pairs` | texts, and pairs of texts, to tokens |
 //! | `run` | tokens to vectors and logits |
+//! | `sparse` | tokens to sparse vectors |
 //! | `classes` | the classes of a cross-encoder |
 //! | `requantize`, `requantized` | linear layers requantised to bytes on load |
 
@@ -14,12 +15,14 @@ mod pairs;
 mod requantize;
 mod requantized;
 mod run;
+mod sparse;
 mod tokens;
 
 pub use self::classes::Classes;
 
 use self::pairs::Pairs;
 use self::requantized::Requantizing;
+use self::sparse::SparsePart;
 use super::folder::Prompts;
 use super::token_encoder::TokenEncoder;
 use super::tokenized::MOST_TOKENS;
@@ -68,6 +71,7 @@ pub struct Encoder<W> {
     compares: bool,
     pairs: Pairs,
     classes: Option<Classes>,
+    sparse: Option<SparsePart>,
 }
 
 impl<W: Weights + Sync> Encoder<W> {
@@ -106,7 +110,8 @@ impl<W: Weights + Sync> Encoder<W> {
         Ok(self)
     }
 
-    /// Elements of an embedding; 0 for a cross-encoder.
+    /// Elements of an embedding; 0 for a cross-encoder, and for a model that makes other vectors
+    /// alone.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.network.dimensions()

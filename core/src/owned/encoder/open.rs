@@ -7,6 +7,7 @@ use super::Classes;
 use super::Encoder;
 use super::pairs::Pairs;
 use super::requantized::Requantizing;
+use super::sparse::SparsePart;
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
@@ -139,6 +140,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
         compares: false,
         pairs: Pairs::default(),
         classes: None,
+        sparse: None,
     })
 }
 
@@ -154,6 +156,7 @@ impl<W> Encoder<W> {
             compares: self.compares,
             pairs: self.pairs,
             classes: self.classes,
+            sparse: self.sparse,
         }
     }
 }
@@ -196,11 +199,13 @@ impl<W: Weights + Sync> Encoder<W> {
         pipeline: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
         let asked = AskedWeights::new(&weights);
-        let opened = Tokenizer::from_folder(described, pipeline).and_then(|tokenizer| {
+        let open = || {
+            let sparse = SparsePart::open(described, &asked, &pipeline)?;
+            let tokenizer = Tokenizer::from_folder(described, pipeline)?;
             let network = network(described, &asked, tokenizer.count())?;
-            Ok((tokenizer, network))
-        });
-        let (tokenizer, network) = opened.map_err(|error| asked.fault(error))?;
+            Ok((tokenizer, network, sparse))
+        };
+        let (tokenizer, network, sparse) = open().map_err(|error| asked.fault(error))?;
         let found = asked.into_found()?;
         let classes = Classes::new(described, &network, &Labels::default())?;
         let model = Self {
@@ -212,6 +217,7 @@ impl<W: Weights + Sync> Encoder<W> {
             compares: described.compares(),
             pairs: Pairs::new(described)?,
             classes,
+            sparse,
         };
         Ok((model, found))
     }

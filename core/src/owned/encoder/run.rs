@@ -51,7 +51,7 @@ impl<W: Weights + Sync> Encoder<W> {
     /// # Errors
     ///
     /// As [`TokenEncoder::embed`](crate::owned::TokenEncoder::embed); [`ErrorKind::OtherModel`] if
-    /// the model [compares](Self::compares) texts.
+    /// the model [compares](Self::compares) texts or makes other vectors alone.
     pub fn embed<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,
@@ -61,7 +61,7 @@ impl<W: Weights + Sync> Encoder<W> {
         skipped: usize,
         out: &mut [f32],
     ) -> Result<()> {
-        if self.compares {
+        if self.compares || self.dimensions() == 0 {
             return Err(OTHER_MODEL);
         }
         let weights = self.requantizing.over(&self.weights);

@@ -14,8 +14,17 @@ use crate::describe::folder::{ChatTemplate, Description, Kind};
 use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::limit::{Boxed, copied, filled, formatted, joined, push, reserved, spelled};
-use crate::model::{DenseActivation, FamilyModel};
+use crate::model::{DenseActivation, FamilyModel, MaskedModel};
 use crate::text::json::{Fault, Value, chars};
+
+/// The layer of BGE-M3 that gives each token of a text its weight.
+pub const SPARSE_LAYER: &str = "sparse_linear";
+
+/// The layers of BGE-M3 that are stored beside the model.
+pub const LAYERS_BESIDE: [&str; 1] = [SPARSE_LAYER];
+
+/// The family of BGE-M3.
+const BGE_M3: &str = "xlm-roberta";
 
 /// A model that embeds texts or compares them, as the texts of its folder describe it.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +42,8 @@ pub struct FolderModel {
     pub compares: bool,
     /// The activation on the scores of a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
+    /// The head of a masked language model, whose scores become a sparse vector.
+    pub masked: Option<MaskedModel>,
     /// The prompt of a model that compares texts, if it has one.
     pub template: Option<PairTemplate>,
 }
@@ -69,7 +80,8 @@ impl FolderModel {
         template: Option<ChatTemplate<'_>>,
     ) -> Result<Self> {
         let compares = description.compares();
-        let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
+        let Description { modules, kind, settings, tokenizer_limit, on_scores, masked, .. } =
+            description;
         let template = template.as_ref().map(PairTemplate::from_described).transpose()?;
         let modules = Modules::from_described(&modules)?;
         let (modules, described) = match kind {
@@ -79,7 +91,16 @@ impl FolderModel {
                 (listed, Described::Table(table))
             }
         };
-        Ok(Self { modules, described, settings, tokenizer_limit, compares, on_scores, template })
+        Ok(Self {
+            modules,
+            described,
+            settings,
+            tokenizer_limit,
+            compares,
+            on_scores,
+            masked,
+            template,
+        })
     }
 
     /// The folder of the model itself: empty, or ending with `/`.
@@ -109,6 +130,17 @@ impl FolderModel {
         match &self.described {
             Described::Transformer(model) => self.compares() && model.config.embedding.token_types,
             Described::Table(_) => false,
+        }
+    }
+
+    /// The linear layers that such a model may have beside its modules, for other vectors than its
+    /// dense one: the names of their files without `.safetensors`, and of their tensors without
+    /// `.weight` or `.bias`.
+    #[must_use]
+    pub fn layers_beside(&self) -> &'static [&'static str] {
+        match self.family() {
+            BGE_M3 if !self.compares() => &LAYERS_BESIDE,
+            _ => &[],
         }
     }
 

@@ -37,7 +37,9 @@ pub use crate::describe::folder::{
 };
 pub use adapter::Adapter;
 pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
-pub use description::{Described, FolderModel, Labels, refuse_adapter};
+pub use description::{
+    Described, FolderModel, LAYERS_BESIDE, Labels, SPARSE_LAYER, refuse_adapter,
+};
 pub use modules::{Modules, PoolingModule};
 pub(super) use pair_template::Filled;
 pub use pair_template::PairTemplate;

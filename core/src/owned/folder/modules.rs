@@ -9,7 +9,7 @@ use crate::describe::folder as describe;
 use crate::describe::folder::{Base, Origin, PoolingSettings};
 use crate::error::Result;
 use crate::limit::{collected, copied, push};
-use crate::model::{HeadModule, PoolingMode, PoolingModes};
+use crate::model::{HeadModule, PoolingMode, PoolingModes, SpladeSettings};
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Modules {
     pub normalize: bool,
     /// True if the result is the scores of classes.
     pub give_scores: bool,
+    /// The pooling of the scores of a masked language model, whose result is a sparse vector.
+    pub splade: Option<SpladeSettings>,
 }
 
 /// How the tokens' vectors become one.
@@ -98,6 +100,7 @@ impl Modules {
             head,
             normalize: modules.normalize,
             give_scores: modules.give_scores,
+            splade: modules.splade,
         }))
     }
 

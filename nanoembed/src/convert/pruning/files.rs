@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::owned::folder::{Modules, WEIGHTS};
+use nanoembed_core::owned::folder::{LAYERS_BESIDE, Modules, WEIGHTS};
 use nanoembed_core::text::json::Value;
 
 use super::ids;
@@ -15,7 +15,7 @@ use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result, name_of};
 use crate::files::new_file::NewFile;
 use crate::files::whole_file;
-use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::files::{EncoderFolder, layer_file};
 
 /// The files of a folder, by their paths in it.
 pub(super) struct Files {
@@ -81,6 +81,9 @@ impl Files {
                 Some(how) if how != Renumbered::Config => self.left_out.push(path),
                 _ if is_own && name == WEIGHTS => {}
                 _ if !is_own && !folder.is_empty() && name == WEIGHTS => self.copied.push(path),
+                _ if LAYERS_BESIDE.iter().any(|layer| name == layer_file(layer)) => {
+                    self.copied.push(path);
+                }
                 _ if is_copied(&name) => self.copied.push(path),
                 _ => self.left_out.push(path),
             }

@@ -131,6 +131,10 @@ impl Pruning {
             let message = "a reranker with a chat template or LogitScore names tokens that its vocabulary is not to lose";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
         }
+        if folder.model().masked.is_some() {
+            let message = "sparse vectors have a weight for each piece, and would lose those of the pieces that are cut";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
+        }
         if safetensors_in(folder.own_folder())?.is_none() {
             let message = "a vocabulary is cut in folders whose weights are safetensors";
             return Err(Error::input(ErrorKind::UnknownFormat, message).at(folder.name()));

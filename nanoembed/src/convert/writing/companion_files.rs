@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::describe::folder::CHAT_TEMPLATE;
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
+use nanoembed_core::owned::folder::{LAYERS_BESIDE, MODULES, Modules, WEIGHTS, refuse_adapter};
 use nanoembed_core::{ErrorKind, limit};
 
 use super::{Job, Target, WrittenFile, size_of};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result, name_of, passed_over};
 use crate::files::whole_file;
 use crate::folder::texts::FolderTexts;
 use crate::layer_names::embedder;
+use crate::open::folder::files::layer_file;
 use crate::progress::Observer;
 use crate::stored::folder_weights::{PICKLE, RESIDUAL, model_folder};
 use crate::stored::{Contents, FileSet};
@@ -103,7 +104,8 @@ pub(super) fn plan(job: &Job<'_, '_>, made: &[&Path]) -> Result<Companions> {
     let Companions { files, warnings } = &mut companions;
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);
     let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);
-    for name in settings.chain(module_files(&job.folder)?) {
+    let layers = LAYERS_BESIDE.into_iter().map(|layer| layer_file(layer).into());
+    for name in settings.chain(layers).chain(module_files(&job.folder)?) {
         let (from, to) = (job.folder.join(&name), job.output.with_file_name(&name));
         if !from.is_file() || made.contains(&to.as_path()) {
             continue;

@@ -9,6 +9,7 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::{ModelSource, amb_config_value};
 
 use super::Finding;
+use crate::encoder::{Encoder, VectorKind};
 use crate::error::Result;
 use crate::generator::{Prompt, Sampling};
 use crate::model::Model;
@@ -67,13 +68,26 @@ fn check_routes(model: &Model) -> Result<()> {
     encoder.in_each_role().try_for_each(|routed| routed.map(drop))
 }
 
+/// The text that models are run on.
+const TEXT: &str = "a text";
+
+/// Makes each kind of vectors that the model makes.
+fn embed(encoder: &Encoder) -> Result<()> {
+    if encoder.makes(VectorKind::Dense) {
+        encoder.embed(TEXT)?;
+    }
+    if encoder.makes(VectorKind::Sparse) {
+        encoder.embed_sparse(TEXT)?;
+    }
+    Ok(())
+}
+
 /// Runs the model on one text.
 fn run(model: &Model) -> Result<&'static str> {
-    const TEXT: &str = "a text";
     Ok(match model {
         Model::Encoder(encoder) => {
-            encoder.embed(TEXT)?;
-            encoder.in_each_role().try_for_each(|routed| routed?.embed(TEXT).map(drop))?;
+            embed(encoder)?;
+            encoder.in_each_role().try_for_each(|routed| embed(&*routed?))?;
             "the model embeds a text"
         }
         Model::CrossEncoder(encoder) => {

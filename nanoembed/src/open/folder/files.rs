@@ -27,8 +27,8 @@ pub(crate) struct EncoderFolder {
     own_folder: PathBuf,
     model: FolderModel,
     files: ModelFiles,
-    /// The folders of modules after the pooling, as they stand before the names of their tensors, and
-    /// files.
+    /// The files of modules after the pooling and of layers beside the modules, each with the prefix
+    /// of its tensors' names.
     head: Vec<(String, ModelFiles)>,
 }
 
@@ -86,6 +86,13 @@ impl EncoderFolder {
             limit::push(&mut head, (module, ModelFiles::open(&weights)?))
                 .map_err(|error| Error::in_file(MODULES, error))?;
         }
+        for layer in model.layers_beside() {
+            let weights = own_folder.join(layer_file(layer));
+            if weights.exists() {
+                limit::push(&mut head, (format!("{layer}."), ModelFiles::open(&weights)?))
+                    .map_err(|error| Error::in_file(layer, error))?;
+            }
+        }
         let opened = Self { texts, own_folder, model, files, head };
         if !opened.texts.allowed().is_empty() {
             // So that all that is passed over is known.
@@ -114,6 +121,18 @@ impl EncoderFolder {
     /// The texts of the folder.
     pub(crate) const fn texts(&self) -> &FolderTexts {
         &self.texts
+    }
+
+    /// The names of the layers beside the modules.
+    pub(crate) fn layers_beside(&self) -> impl Iterator<Item = &str> {
+        self.head.iter().filter_map(|(prefix, _)| prefix.strip_suffix('.'))
+    }
+
+    /// The file of a layer beside the modules whose weights are pickled, which is not read.
+    pub(crate) fn pickled(&self, layer: &str) -> Option<String> {
+        let name = format!("{layer}.pt");
+        let is_known = self.model.layers_beside().contains(&layer);
+        (is_known && self.own_folder.join(&name).exists()).then_some(name)
     }
 
     /// The name of the route through a model with a Router.
@@ -218,7 +237,8 @@ impl EncoderFolder {
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
-    /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
+    /// All weights; those of modules after the pooling have the paths of their folders as prefixes,
+    /// and those of layers beside the modules their names.
     pub(crate) fn weights(&self) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
@@ -227,6 +247,11 @@ impl EncoderFolder {
         }
         Ok(weights)
     }
+}
+
+/// The file of a layer beside the modules.
+pub(crate) fn layer_file(layer: &str) -> String {
+    format!("{layer}.safetensors")
 }
 
 /// A better error for missing weights, where there is one.

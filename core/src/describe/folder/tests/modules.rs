@@ -6,10 +6,13 @@ use super::std;
 use crate::describe::folder::encoder_settings::{EncoderSettings, tokenizer_limit};
 use crate::describe::folder::masked_models::refuse_masked;
 use crate::describe::folder::module::{Module, ModuleKind};
+use crate::describe::folder::modules::Output;
 use crate::describe::folder::pooling::PoolingSettings;
+use crate::describe::folder::splade::splade;
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
 use crate::model::DenseSettings;
 use crate::text::json::tests::{check, read};
+use crate::text::json::{Object, Value};
 
 #[test]
 fn modules_are_refused_where_they_differ() {
@@ -44,7 +47,14 @@ fn modules_are_refused_where_they_differ() {
         ("odd", "@1", UnsupportedSetting, "odd"),
     ];
     let encoder = [("max_seq_length", "0"), ("config_args", "{}")];
-    check(&encoder, &rows, |config| EncoderSettings::from_object(config, false).map(drop));
+    check(&encoder, &rows, |config| EncoderSettings::from_object(config, Output::States).map(drop));
+    let rows = [
+        ("pooling_strategy", "@\"mean\"", UnsupportedSetting, "pooling_strategy"),
+        ("pooling_strategy", "@1", UnsupportedSetting, "pooling_strategy"),
+        ("activation_function", "@\"gelu\"", UnsupportedSetting, "activation_function"),
+        ("odd", "@1", UnsupportedSetting, "odd"),
+    ];
+    check(&[("word_embedding_dimension", "900")], &rows, |config| splade(config).map(drop));
     let rows = [
         ("type", "", MissingMetadata, "type"),
         ("type", "@\"sentence_transformers.models.WordWeights\"", UnsupportedSetting, "type"),
@@ -68,9 +78,11 @@ fn modules_say_what_they_do_and_where_they_lie() {
         let text = format!(r#"{{"type": "sentence_transformers.models.{name}", "path": "1_x"}}"#);
         read(&text, |module| Module::read(module).map(|it| (it.kind, it.path.len())))
     };
-    use ModuleKind::{Dense, Dropout, Normalize, Pooling, Table, Transformer};
+    use ModuleKind::{Dense, Dropout, Masked, Normalize, Pooling, Splade, Table, Transformer};
     for (name, expected) in [
         ("Transformer", Transformer),
+        ("MLMTransformer", Masked),
+        ("SpladePooling", Splade),
         ("StaticEmbedding", Table),
         ("Pooling", Pooling),
         ("Dense", Dense),
@@ -81,13 +93,32 @@ fn modules_say_what_they_do_and_where_they_lie() {
     }
     assert!(Transformer.may_follow(None) && !Pooling.may_follow(None));
     assert!(Dense.may_follow(Some(Pooling)) && !Dense.may_follow(Some(Transformer)));
+    assert!(Masked.may_follow(None) && Splade.may_follow(Some(Masked)));
+    assert!(!Pooling.may_follow(Some(Masked)) && !Splade.may_follow(Some(Pooling)));
     assert!(Normalize.may_follow(Some(Table)) && !Pooling.may_follow(Some(Table)));
     assert!(Dropout.may_follow(Some(Dense)) && !Dropout.may_follow(None));
 }
 
 #[test]
+fn scores_of_the_vocabulary_are_the_output_of_masked_models_alone() {
+    let read = |text: &str, is_default| {
+        let value = Value::parse(text, 0).unwrap();
+        let object = Object::new(value).unwrap();
+        let taken = Output::MaskedLogits { is_default };
+        EncoderSettings::from_object(&object, taken).map(drop).map_err(|fault| fault.key.len())
+    };
+    let task = Err("transformer_task".len());
+    let filling = r#"{"transformer_task": "fill-mask", "module_output_name": "token_embeddings"}"#;
+    assert_eq!([true, false].map(|is_default| read(filling, is_default)), [Ok(()); 2]);
+    assert_eq!([true, false].map(|is_default| read("{}", is_default)), [Ok(()), task]);
+    let other = r#"{"transformer_task": "feature-extraction"}"#;
+    assert_eq!([true, false].map(|is_default| read(other, is_default)), [task; 2]);
+}
+
+#[test]
 fn texts_are_as_long_as_the_first_setting_says() {
-    let settings = |text| read(text, |settings| EncoderSettings::from_object(settings, false));
+    let settings =
+        |text| read(text, |settings| EncoderSettings::from_object(settings, Output::States));
     let module = settings(r#"{"max_seq_length": 128}"#);
     assert_eq!(module.token_limit(Some(64), 512), 128);
     assert_eq!(module.token_limit(Some(64), 100), 100);

@@ -13,6 +13,7 @@ mod gemma2;
 mod gte;
 mod jina;
 mod jina_v2;
+mod masked;
 mod model;
 mod modernbert;
 mod mpnet;
@@ -23,6 +24,7 @@ mod roberta;
 mod t5;
 mod written;
 
+pub use masked::MaskedModel;
 pub use model::{ClassifierModel, FamilyBiases, FamilyModel, TokenScore, on_logits_of};
 pub use prefix::Prefixed;
 pub use written::ConfigJson;

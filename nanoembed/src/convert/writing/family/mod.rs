@@ -33,7 +33,7 @@ use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::error::{Error, Result, name_of};
 use crate::folder::prompts::Prompts;
-use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::files::{EncoderFolder, layer_file};
 use crate::role::Role;
 use crate::stored::folder_weights::model_folder;
 
@@ -91,6 +91,19 @@ impl Family {
         };
         if described.compares() {
             return Err(refuse("a model that compares two texts is not written to GGUF".into()));
+        }
+        if described.masked.is_some() {
+            let message = "GGUF has no words for the head of a masked language model, which makes sparse vectors";
+            return Err(refuse(message.into()));
+        }
+        if let Some(layer) = folder.layers_beside().next() {
+            let failure = refuse(format!(
+                "GGUF has no words for `{layer}`, by which the model makes other vectors than dense ones"
+            ));
+            let file = layer_file(layer);
+            return Err(failure.with_hint(format!(
+                "without `{file}` in the folder, the model that makes dense vectors is written alone"
+            )));
         }
         if described.settings.lower_case {
             let message = "GGUF has no word for `do_lower_case` of the encoder's module";

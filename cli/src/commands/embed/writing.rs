@@ -1,0 +1,93 @@
+//! Texts in chunks, embedded and written as they come, whatever the kind of their vectors.
+
+use std::process::ExitCode;
+
+use nanoembed::{Encoder, Length, SparseVector, Vectors};
+
+use super::format::Format;
+use crate::error::{Error, Result};
+use crate::input::{Item, Texts};
+use crate::output::truncation::{Limits, Truncated};
+use crate::progress::Reading;
+
+/// The vectors of several texts.
+pub(super) trait TextVectors {
+    /// That of one text.
+    type Vector: ?Sized;
+
+    /// That of the text of this number.
+    fn vector(&self, index: usize) -> Option<&Self::Vector>;
+}
+
+impl TextVectors for Vectors {
+    type Vector = [f32];
+
+    fn vector(&self, index: usize) -> Option<&[f32]> {
+        self.row(index)
+    }
+}
+
+impl TextVectors for Vec<SparseVector> {
+    type Vector = SparseVector;
+
+    fn vector(&self, index: usize) -> Option<&SparseVector> {
+        self.get(index)
+    }
+}
+
+/// The output for vectors.
+pub(super) trait VectorOutput<V: ?Sized> {
+    /// Writes the vector of a text, or what stands for it where there is none.
+    fn push(&mut self, item: &Item, embedding: Option<(&V, Length)>) -> Result<()>;
+
+    /// Hands on what there is: someone may be waiting for it at the other end of a pipe.
+    fn flush(&mut self) -> Result<()>;
+
+    /// Puts the whole file in its place.
+    fn finish(self) -> Result<()>;
+}
+
+/// Embeds all texts by `embed`, and writes their vectors.
+pub(super) fn write<V: TextVectors>(
+    encoder: &Encoder,
+    mut texts: Texts,
+    mut output: impl VectorOutput<V::Vector>,
+    embed: impl Fn(&[String]) -> Result<(V, Vec<Length>)>,
+    quiet: bool,
+) -> Result<ExitCode> {
+    let mut reading = Reading::begin("embedding", texts.bytes(), quiet);
+    let mut truncated = Truncated::default();
+    while let Some(mut chunk) = texts.next_chunk()? {
+        let given: Vec<String> = chunk.iter_mut().filter_map(|item| item.text.take()).collect();
+        let (vectors, lengths) = embed(&given)?;
+        let mut embeddings = lengths.into_iter().enumerate();
+        for item in &chunk {
+            let embedding = if item.error.is_none() { embeddings.next() } else { None };
+            let embedding =
+                embedding.and_then(|(index, length)| Some((vectors.vector(index)?, length)));
+            truncated.count(item, embedding.is_some_and(|(_, length)| length.truncated));
+            reading.tokens += embedding.map_or(0, |(_, length)| length.tokens as u64);
+            output.push(item, embedding)?;
+        }
+        output.flush()?;
+        reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
+    }
+    reading.end();
+    output.finish()?;
+    if !quiet {
+        texts.warn();
+        truncated.warn(Limits::new(encoder));
+        reading.say_done("embedded");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns true for JSON and false for text, the forms of vectors that are no rows of an array.
+pub(super) fn is_json(format: Format) -> Result<bool> {
+    match format {
+        Format::Text => Ok(false),
+        Format::Jsonl => Ok(true),
+        _ => Err(Error::usage("only dense vectors are rows of an array or a table")
+            .with_hint("`--format jsonl` writes others as lines")),
+    }
+}

@@ -1,0 +1,244 @@
+//! The tiny models in `tests/data/heads`, which make other vectors than one for a text: sparse ones
+//! as those of sentence-transformers and FlagEmbedding.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::families::{TOLERANCE, farthest, lines};
+use super::{failure, objects, stdout};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/heads").join(name)
+}
+
+/// The expected results of a model.
+fn expected(name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder(name).join("expected.json")).unwrap()).unwrap()
+}
+
+fn rows(name: &str) -> Vec<Value> {
+    expected(name)["rows"].as_array().unwrap().clone()
+}
+
+/// The lines that `embed` writes for these texts.
+fn embedded(model: &Path, further: &[&str], rows: &[Value]) -> Vec<Value> {
+    let form = ["embed", "-m", model.to_str().unwrap(), "-i", "jsonl", "--json", "-q"];
+    objects(&stdout(&[&form, further].concat(), &lines(rows, &["text"])))
+}
+
+/// A copy of a model's folder.
+fn copied(name: &str) -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inside) = folders.pop() {
+        fs::create_dir_all(scratch.path().join(&inside)).unwrap();
+        for entry in folder(name).join(&inside).read_dir().unwrap().map(Result::unwrap) {
+            let path = inside.join(entry.file_name());
+            match entry.path().is_dir() {
+                true => folders.push(path),
+                false => drop(fs::copy(entry.path(), scratch.path().join(path)).unwrap()),
+            }
+        }
+    }
+    scratch
+}
+
+/// Replaces a part of a file of a copied folder.
+fn change(scratch: &TempDir, file: &str, old: &str, new: &str) {
+    let path = scratch.path().join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(old), "{text}");
+    fs::write(path, text.replacen(old, new, 1)).unwrap();
+}
+
+/// Holds the weights of a sparse vector against the expected ones.
+fn check_sparse(found: &Value, row: &Value) {
+    let text = &row["text"];
+    let indices: Vec<u64> =
+        found["indices"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
+    assert!(indices.is_sorted_by(|a, b| a < b), "{text}: {indices:?}");
+    let mut expected: Vec<(u64, f64)> = row["sparse"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(id, weight)| (id.parse().unwrap(), weight.as_f64().unwrap()))
+        .collect();
+    expected.sort_unstable_by_key(|(id, _)| *id);
+    assert_eq!(indices, expected.iter().map(|(id, _)| *id).collect::<Vec<_>>(), "{text}");
+    let weights: Vec<f64> = expected.iter().map(|(_, weight)| *weight).collect();
+    let apart = farthest(&found["values"], &weights);
+    assert!(apart <= TOLERANCE, "{text}: {apart:e}");
+}
+
+#[test]
+fn sparse_vectors_are_those_of_transformers() {
+    for name in ["splade", "splade_distil", "bge_m3_multi"] {
+        let rows = rows(name);
+        for (found, row) in
+            embedded(&folder(name), &["--vectors", "sparse", "--precise"], &rows).iter().zip(&rows)
+        {
+            assert!(found.get("embedding").is_none(), "{found}");
+            check_sparse(&found["sparse"], row);
+        }
+    }
+}
+
+#[test]
+fn a_model_makes_what_it_is_made_for() {
+    let splade = folder("splade");
+    let [one, ..] = &rows("splade")[..] else { panic!("no row") };
+    let found = embedded(&splade, &[], std::slice::from_ref(one));
+    check_sparse(&found[0]["sparse"], one);
+    let model = splade.to_str().unwrap();
+    let said = failure(&["embed", "-m", model, "--vectors", "dense", "a"], b"", 1);
+    assert!(said.contains("no dense vectors") && said.contains("sparse"), "{said}");
+    let said = failure(&["search", "-m", model, "a", model], b"", 1);
+    assert!(said.contains("no dense vectors"), "{said}");
+    let (bge, rows) = (folder("bge_m3_multi"), rows("bge_m3_multi"));
+    let width = 32;
+    let numbers = fs::read(bge.join("expected.f32")).unwrap();
+    let numbers = numbers.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it)));
+    let numbers: Vec<f64> = numbers.collect();
+    for (found, expected) in
+        embedded(&bge, &["--precise"], &rows).iter().zip(numbers.chunks_exact(width))
+    {
+        assert!(farthest(&found["embedding"], expected) <= TOLERANCE, "{found}");
+        assert!(found.get("sparse").is_none());
+    }
+}
+
+#[test]
+fn sparse_vectors_are_told_by_their_tokens() {
+    let model = folder("splade");
+    let [row, ..] = &rows("splade")[..] else { panic!("no row") };
+    let found = embedded(&model, &["--pieces"], std::slice::from_ref(row));
+    let vocabulary = fs::read_to_string(model.join("tokenizer.json")).unwrap();
+    let vocabulary: Value = serde_json::from_str(&vocabulary).unwrap();
+    let sparse = &found[0]["sparse"];
+    let pieces = sparse["pieces"].as_array().unwrap();
+    for (piece, id) in pieces.iter().zip(sparse["indices"].as_array().unwrap()) {
+        assert_eq!(&vocabulary["model"]["vocab"][piece.as_str().unwrap()], id);
+    }
+    let text = row["text"].as_str().unwrap();
+    let line = stdout(&["embed", "-m", model.to_str().unwrap(), text], "");
+    let weights: Vec<f64> =
+        line.split_whitespace().map(|it| it.rsplit_once(':').unwrap().1.parse().unwrap()).collect();
+    assert_eq!(weights.len(), pieces.len());
+    assert!(weights.is_sorted_by(|a, b| a >= b), "{line}");
+}
+
+#[test]
+fn what_sparse_vectors_are_not_is_refused() {
+    let out = TempDir::new().unwrap();
+    let file = |name: &str| out.path().join(name).to_str().unwrap().to_owned();
+    let model = folder("splade");
+    let model = model.to_str().unwrap();
+    let bge = folder("bge_m3_multi");
+    let bge = ["embed", "-m", bge.to_str().unwrap(), "--vectors", "sparse", "a"];
+    let refused = |arguments: &[&str], code, expected: &str| {
+        let said = failure(arguments, b"", code);
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(&["embed", "-m", model, "-o", &file("x.npy"), "a"], 2, "dense");
+    refused(&["embed", "-m", model, "--dtype", "int8", "a"], 2, "--dtype");
+    refused(&["embed", "-m", model, "--truncate-dim", "4", "a"], 2, "dense");
+    refused(&["embed", "-m", model, "--normalize", "a"], 2, "dense");
+    refused(&["embed", "--vectors", "sparse", "a"], 1, "dense");
+    refused(&["embed", "--pieces", "a"], 2, "--pieces");
+    refused(&[&bge[..], &["--truncate-dim", "4"]].concat(), 2, "dense");
+    assert_eq!(out.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn settings_of_sparse_models_are_refused_by_name() {
+    let pooling = "1_SpladePooling/config.json";
+    for (file, old, new, expected) in [
+        (pooling, "\"max\"", "\"mean\"", "pooling_strategy"),
+        (pooling, "\"relu\"", "\"gelu\"", "activation_function"),
+        (pooling, "\"pooling_strategy\"", "\"odd\": 1, \"pooling_strategy\"", "odd"),
+        ("modules.json", "MLMTransformer", "Transformer", "fill-mask"),
+        ("modules.json", "SpladePooling", "SparseAutoEncoder", "SparseAutoEncoder"),
+        ("config.json", "\"gelu\"", "\"gelu_new\"", "hidden_act"),
+        ("config.json", "\"vocab_size\": 900", "\"vocab_size\": 901", "900"),
+        (
+            "config.json",
+            "\"tie_word_embeddings\": true",
+            "\"tie_word_embeddings\": false",
+            "cls.predictions.decoder.weight",
+        ),
+    ] {
+        let scratch = copied("splade");
+        change(&scratch, file, old, new);
+        let said = failure(&["embed", "-m", scratch.path().to_str().unwrap(), "a"], b"", 1);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn pickled_layers_are_named_and_dense_vectors_stay() {
+    let scratch = copied("bge_m3_multi");
+    let model = scratch.path().to_str().unwrap();
+    fs::remove_file(scratch.path().join("sparse_linear.safetensors")).unwrap();
+    let sparse = ["embed", "-m", model, "--vectors", "sparse", "a"];
+    let said = failure(&sparse, b"", 1);
+    assert!(said.contains("no sparse vectors") && !said.contains(".pt"), "{said}");
+    fs::write(scratch.path().join("sparse_linear.pt"), "PK").unwrap();
+    let said = failure(&sparse, b"", 1);
+    assert!(said.contains("sparse_linear.pt") && said.contains("save_file"), "{said}");
+    stdout(&["embed", "-m", model, "a"], "");
+}
+
+#[test]
+fn one_file_has_the_heads_of_the_folder() {
+    let out = TempDir::new().unwrap();
+    for name in ["splade", "splade_distil", "bge_m3_multi"] {
+        let rows = rows(name);
+        let sparse = ["--vectors", "sparse", "--precise"];
+        let expected = embedded(&folder(name), &sparse, &rows);
+        for ending in ["weights", "amb"] {
+            let file = out.path().join(format!("{name}.{ending}"));
+            let paths = [folder(name), file.clone()].map(|it| it.to_str().unwrap().to_owned());
+            stdout(&["convert", &paths[0], &paths[1], "--type", "f32"], "");
+            stdout(&["verify", "--strict", &paths[1]], "");
+            assert_eq!(embedded(&file, &sparse, &rows), expected, "{name}.{ending}");
+            stdout(&["convert", &paths[0], &paths[1], "--type", "int8"], "");
+            assert_eq!(embedded(&file, &sparse, &rows).len(), rows.len());
+        }
+        let quantized = out.path().join(name).join("model-0.uqff");
+        fs::create_dir(quantized.parent().unwrap()).unwrap();
+        let paths = [folder(name), quantized.clone()].map(|it| it.to_str().unwrap().to_owned());
+        stdout(&["quantize", &paths[0], &paths[1], "--type", "q8_0"], "");
+        assert_eq!(embedded(&quantized, &sparse, &rows).len(), rows.len());
+        let gguf = out.path().join("x.gguf");
+        let from = folder(name);
+        let said = failure(&["convert", from.to_str().unwrap(), gguf.to_str().unwrap()], b"", 1);
+        assert!(said.contains("sparse"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn pieces_of_sparse_vectors_are_not_cut() {
+    let out = TempDir::new().unwrap();
+    let pruned = out.path().join("pruned");
+    let to = pruned.to_str().unwrap();
+    let prune = |name: &str| {
+        let model = folder(name);
+        ["prune-vocabulary", "-m", model.to_str().unwrap(), "-o", to, "hello world"]
+            .map(ToOwned::to_owned)
+    };
+    let arguments = prune("splade");
+    let said = failure(&arguments.each_ref().map(|it| &**it), b"", 1);
+    assert!(said.contains("sparse vectors"), "{said}");
+    // A token of the text has a weight whatever the vocabulary has beside it.
+    stdout(&prune("bge_m3_multi").each_ref().map(|it| &**it), "");
+    let texts = [serde_json::json!({"text": "hello world"})];
+    let sparse = ["--vectors", "sparse", "--precise", "--pieces"];
+    let weights = |model: &Path| {
+        let found = embedded(model, &sparse, &texts)[0]["sparse"].clone();
+        (found["pieces"].clone(), found["values"].clone())
+    };
+    assert_eq!(weights(&pruned), weights(&folder("bge_m3_multi")));
+}
