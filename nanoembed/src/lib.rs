@@ -19,9 +19,10 @@
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
 //! | similar texts | [`Vectors::nearest`], [`cosine`] |
+//! | a vector for each token, and late interaction | [`Encoder::embed_multi_query`], [`Vectors::max_sim`] |
 //! | weights of the vocabulary's tokens | [`Encoder::embed_sparse`], [`SparseVector::dot`] |
 //! | vectors in fewer bytes | [`Vectors::to_int8`], [`Precision`] |
-//! | how well texts answer a question | [`CrossEncoder`] |
+//! | how well texts answer a question | [`Reranker`], [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
 //! | a text continued | [`Generator`], [`Prompt`], [`Sampling`] |
 //! | vectors of words | [`Words`] |
@@ -72,6 +73,7 @@ mod parallel;
 mod pool;
 mod progress;
 mod refusal;
+mod reranker;
 mod role;
 #[doc(hidden)]
 pub mod signature;
@@ -120,6 +122,7 @@ pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
+pub use reranker::Reranker;
 pub use role::Role;
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

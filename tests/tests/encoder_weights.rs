@@ -177,7 +177,7 @@ fn numbers_of(model: &Encoder<FileWeights<Vec<u8>>>) -> Result<Vec<f32>, Error> 
         let pair = model.encode_pair("How many people?", "Two of them.", limit, &mut tokens)?;
         let mut session = model.session_for(model.plan(pair.ids.len()))?;
         let lengths = [pair.ids.len()];
-        let batch = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths, skipped: 0 };
+        let batch = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let mut found = vec![0.0; classes.labels().len()];
         return model.classify(&mut session, &InOrder, &batch, &mut found).map(|()| found);
     }

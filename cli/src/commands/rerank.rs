@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::files::new_file::NewFile;
-use nanoembed::{CrossEncoder, Prefix, Score};
+use nanoembed::{CrossEncoder, Prefix, Reranker, Score};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,10 +18,12 @@ use crate::output::members::kept;
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
-/// Say how well texts answer a question, by a cross-encoder
+/// Say how well texts answer a question, by a cross-encoder or by late interaction
 ///
 /// A cross-encoder reads the question and a text together: slower than comparing embeddings, and
-/// surer. Causal rerankers such as Qwen3-Reranker read both in the prompt of their chat template.
+/// surer. Causal rerankers such as Qwen3-Reranker read both in the prompt of their chat template. A
+/// model for late interaction such as ColBERT reads each alone, and compares the vectors of their
+/// tokens (MaxSim).
 /// Results come in the order of the texts.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -29,12 +31,14 @@ Examples:
   nanoembed rerank -m bge-reranker-base/ --sort \"How do I reset my password?\" -f answers.txt
   nanoembed rerank -m bge-reranker-base/ \"Where is Berlin?\" \"In Germany.\" \"On a mat.\"
   nanoembed rerank -m bge-reranker-base/ -i jsonl --format jsonl < pairs.jsonl
+  nanoembed rerank -m answerai-colbert-small-v1/ --sort \"Where is Berlin?\" -f answers.txt
   nanoembed rerank -m Qwen3-Reranker-0.6B/ --prompt \"Find code that does this\" \"sort a list\" -f code.txt
 
 With `-i jsonl` and without a question every line is a pair, {\"query\": \"…\", \"document\": \"…\"}.
 With `--format jsonl` every pair gives one line:
   {\"index\": 0, \"id\": …, \"logit\": 2.31, \"score\": 0.91, \"truncated\": false}
-`logit` is what the model answers, `score` what it makes of it, from 0 to 1 as a rule. A model with
+`logit` is what the model answers, `score` what it makes of it, from 0 to 1 as a rule; both are the
+MaxSim of a model for late interaction, at most the number of the question's vectors. A model with
 several labels has `label`, `logits` and `scores` by label instead.")]
 pub(crate) struct Rerank {
     #[command(flatten)]
@@ -121,13 +125,13 @@ impl Rerank {
         self.input.form.check_kept(form == LineForm::Jsonl)?;
         if self.model.model.is_none() {
             return Err(Error::usage("the model built in embeds texts and does not compare them")
-                .with_hint("name a cross-encoder with `--model FOLDER`"));
+                .with_hint("name a reranker with `--model FOLDER`"));
         }
-        let model = CrossEncoder::options()
+        let options = CrossEncoder::options()
             .max_tokens(self.model.max_tokens)
             .prompt(self.instruction.prefix())
             .limits(self.session_limit.limits());
-        let model = model.open_source(self.model.open(quiet)?)?;
+        let model = Reranker::open_source(self.model.open(quiet)?, &options)?;
         model.warnings().iter().for_each(warn);
         if self.sort && model.labels().len() > 1 {
             let labels = model.labels().join(", ");
@@ -179,7 +183,7 @@ impl Rerank {
         lines: &mut LineWriter<NewFile>,
         form: LineForm,
         Scored { item, score, .. }: &Scored,
-        model: &CrossEncoder,
+        model: &Reranker,
         text: Option<&str>,
     ) -> Result<()> {
         let is_one = model.labels().len() == 1;

@@ -1,5 +1,5 @@
-//! The tiny models in `tests/data/heads`, which make other vectors than one for a text: sparse ones
-//! as those of sentence-transformers and FlagEmbedding.
+//! The tiny models in `tests/data/heads`, which make other vectors than one for a text: sparse ones,
+//! and one for each token, as those of sentence-transformers, PyLate and FlagEmbedding.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,6 +86,152 @@ fn sparse_vectors_are_those_of_transformers() {
     }
 }
 
+/// The numbers of a file of f32.
+fn floats(path: &Path) -> Vec<f64> {
+    let bytes = fs::read(path).unwrap();
+    bytes.as_chunks::<4>().0.iter().map(|it| f64::from(f32::from_le_bytes(*it))).collect()
+}
+
+/// Holds the vectors of a text's tokens against the expected ones, of `width` numbers each.
+fn check_multi(found: &Value, expected: &[f64], width: usize) {
+    let vectors = found["embeddings"].as_array().unwrap();
+    assert_eq!(vectors.len(), expected.len() / width, "{found}");
+    for (vector, expected) in vectors.iter().zip(expected.chunks_exact(width)) {
+        assert!(farthest(vector, expected) <= TOLERANCE, "{vector}");
+    }
+}
+
+/// The texts of ColBERT on one side, and the numbers of each.
+fn sided(side: &str) -> Vec<(Value, Vec<f64>)> {
+    let (width, all) = (128, floats(&folder("colbert").join("expected.f32")));
+    let number = |row: &Value, name: &str| usize::try_from(row[name].as_u64().unwrap()).unwrap();
+    let rows = rows("colbert").into_iter().filter(|row| row["kind"] == side);
+    let numbers = |row: Value| {
+        let (offset, tokens) = (number(&row, "offset"), number(&row, "tokens"));
+        let numbers = all[offset * width..(offset + tokens) * width].to_vec();
+        (row, numbers)
+    };
+    rows.map(numbers).collect()
+}
+
+/// How the vectors of one side are asked for.
+fn multi(side: &str) -> [&str; 5] {
+    ["--vectors", "multi", "--precise", "--as", side]
+}
+
+#[test]
+fn vectors_of_tokens_are_those_of_pylate() {
+    for side in ["query", "document"] {
+        let expected = sided(side);
+        let rows: Vec<Value> = expected.iter().map(|(row, _)| row.clone()).collect();
+        let found = embedded(&folder("colbert"), &multi(side), &rows);
+        for (found, (_, expected)) in found.iter().zip(&expected) {
+            check_multi(found, expected, 128);
+        }
+        // It makes nothing else.
+        let usual = embedded(&folder("colbert"), &["--precise", "--as", side], &rows);
+        assert_eq!(usual, found);
+    }
+}
+
+#[test]
+fn vectors_of_tokens_are_those_of_flagembedding() {
+    let (width, rows) = (32, rows("bge_m3_multi"));
+    let numbers = floats(&folder("bge_m3_multi").join("expected_colbert.f32"));
+    let mut numbers = numbers.chunks_exact(width);
+    let found = embedded(&folder("bge_m3_multi"), &["--vectors", "multi", "--precise"], &rows);
+    for (found, row) in found.iter().zip(&rows) {
+        let count = usize::try_from(row["colbert_rows"].as_u64().unwrap()).unwrap();
+        let expected: Vec<f64> = numbers.by_ref().take(count).flatten().copied().collect();
+        check_multi(found, &expected, width);
+    }
+}
+
+#[test]
+fn texts_are_ranked_by_late_interaction() {
+    let expected = expected("colbert");
+    let texts = |side| sided(side).into_iter().map(|(row, _)| row["text"].clone());
+    let (queries, documents): (Vec<Value>, Vec<Value>) =
+        (texts("query").collect(), texts("document").collect());
+    let pairs: Vec<Value> = queries
+        .iter()
+        .flat_map(|query| {
+            let pair = move |document| serde_json::json!({"query": query, "document": document});
+            documents.iter().map(pair)
+        })
+        .collect();
+    let model = folder("colbert");
+    let rerank = ["rerank", "-m", model.to_str().unwrap(), "-i", "jsonl", "--json"];
+    let found = objects(&stdout(&rerank, &lines(&pairs, &["query", "document"])));
+    let sums =
+        expected["maxsim"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap());
+    assert_eq!(found.len(), 9);
+    for (found, sum) in found.iter().zip(sums) {
+        // Of 32 vectors.
+        let apart = found["score"].as_f64().unwrap() - sum.as_f64().unwrap();
+        assert!(
+            apart.abs() <= 32.0 * TOLERANCE && found["logit"] == found["score"],
+            "{found} {sum}"
+        );
+    }
+    let said = failure(&[&rerank[..], &["--prompt", "x"]].concat(), b"", 2);
+    assert!(said.contains("prompt"), "{said}");
+}
+
+#[test]
+fn questions_and_answers_are_told_apart() {
+    let model = folder("colbert");
+    let model = model.to_str().unwrap();
+    let said = failure(&["embed", "-m", model, "a"], b"", 2);
+    assert!(said.contains("--as") && said.contains("document"), "{said}");
+    let said = failure(&["embed", "-m", model, "--vectors", "sparse", "a"], b"", 1);
+    assert!(said.contains("no sparse vectors") && said.contains("multi"), "{said}");
+    let said = failure(&["embed", "-m", model, "--as", "query", "--dtype", "f16", "a"], b"", 2);
+    assert!(said.contains("--dtype"), "{said}");
+    let text = stdout(&["embed", "-m", model, "--as", "query", "a", "b"], "");
+    let counts: Vec<usize> = text.lines().map(|line| line.split_whitespace().count()).collect();
+    let one = [vec![128; 32], vec![0]].concat();
+    assert_eq!(counts, [one.clone(), one].concat());
+}
+
+#[test]
+fn settings_of_late_interaction_are_honoured_or_refused_by_name() {
+    let settings = "config_sentence_transformers.json";
+    for (file, old, new, expected) in [
+        (settings, "\"[Q] \"", "\"[odd] \"", "query_prefix"),
+        (settings, "\"query_length\": 32", "\"query_length\": 2", "query_length"),
+        (settings, "\"skiplist_words\": [", "\"skiplist_words\": [1, ", "skiplist_words"),
+        ("1_Dense/config.json", "\"bias\"", "\"use_residual\": true, \"bias\"", "use_residual"),
+        ("modules.json", "pylate.models", "odd.models", "odd.models"),
+        (
+            "tokenizer_config.json",
+            "\"mask_token\": \"[MASK]\"",
+            "\"mask_token\": \"[odd]\"",
+            "mask_token",
+        ),
+    ] {
+        let scratch = copied("colbert");
+        change(&scratch, file, old, new);
+        let model = scratch.path().to_str().unwrap();
+        let said = failure(&["embed", "-m", model, "--as", "query", "a"], b"", 1);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    let scratch = copied("colbert");
+    let text = [serde_json::json!({"text": "a, b!"})];
+    let count = |side| {
+        let found = embedded(scratch.path(), &["--as", side], &text);
+        found[0]["embeddings"].as_array().unwrap().len()
+    };
+    // [CLS] [Q] a , b ! [SEP], and without punctuation.
+    assert_eq!((count("query"), count("document")), (32, 5));
+    change(&scratch, settings, "\"do_query_expansion\": true", "\"do_query_expansion\": false");
+    assert_eq!(count("query"), 7);
+    change(&scratch, settings, "\"query_length\": 32", "\"query_length\": 4");
+    assert_eq!(count("query"), 4);
+    change(&scratch, settings, "\"[D] \"", "\"\"");
+    assert_eq!(count("document"), 4);
+}
+
 #[test]
 fn a_model_makes_what_it_is_made_for() {
     let splade = folder("splade");
@@ -160,7 +306,7 @@ fn settings_of_sparse_models_are_refused_by_name() {
         (pooling, "\"relu\"", "\"gelu\"", "activation_function"),
         (pooling, "\"pooling_strategy\"", "\"odd\": 1, \"pooling_strategy\"", "odd"),
         ("modules.json", "MLMTransformer", "Transformer", "fill-mask"),
-        ("modules.json", "SpladePooling", "SparseAutoEncoder", "SparseAutoEncoder"),
+        ("modules.json", "models.SpladePooling", "models.SparseAutoEncoder", "SparseAutoEncoder"),
         ("config.json", "\"gelu\"", "\"gelu_new\"", "hidden_act"),
         ("config.json", "\"vocab_size\": 900", "\"vocab_size\": 901", "900"),
         (
@@ -216,6 +362,34 @@ fn one_file_has_the_heads_of_the_folder() {
         let from = folder(name);
         let said = failure(&["convert", from.to_str().unwrap(), gguf.to_str().unwrap()], b"", 1);
         assert!(said.contains("sparse"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn one_file_has_the_vectors_of_tokens_of_the_folder() {
+    let out = TempDir::new().unwrap();
+    for name in ["colbert", "bge_m3_multi"] {
+        let rows = rows(name);
+        let how: &[&str] = match name {
+            "colbert" => &multi("query"),
+            _ => &["--vectors", "multi", "--precise"],
+        };
+        let expected = embedded(&folder(name), how, &rows);
+        for ending in ["weights", "amb"] {
+            let file = out.path().join(format!("{name}.{ending}"));
+            let paths = [folder(name), file.clone()].map(|it| it.to_str().unwrap().to_owned());
+            stdout(&["convert", &paths[0], &paths[1], "--type", "f32"], "");
+            stdout(&["verify", "--strict", &paths[1]], "");
+            assert_eq!(embedded(&file, how, &rows), expected, "{name}.{ending}");
+        }
+        let quantized = out.path().join(name).join("model-0.uqff");
+        fs::create_dir(quantized.parent().unwrap()).unwrap();
+        let paths = [folder(name), quantized.clone()].map(|it| it.to_str().unwrap().to_owned());
+        stdout(&["quantize", &paths[0], &paths[1], "--type", "q8_0"], "");
+        assert_eq!(embedded(&quantized, how, &rows).len(), rows.len());
+        let gguf = out.path().join("x.gguf");
+        let from = folder(name);
+        failure(&["convert", from.to_str().unwrap(), gguf.to_str().unwrap()], b"", 1);
     }
 }
 

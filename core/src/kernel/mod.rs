@@ -5,8 +5,8 @@
 //! portable table is the reference that every other one is tested against. A table is plain data
 //! without state: two models in one program may use different ones.
 //!
-//! [`Dequantizer`] is separate: it converts whole tensors to f32. So is [`scan`], which compares
-//! one query with many rows.
+//! [`Dequantizer`] is separate: it converts whole tensors to f32. So are [`scan`], which compares
+//! one query with many rows, and [`max_sim`], which compares several by products of a table.
 //!
 //! Operands are checked by their constructors ([`Product::new`], …), so no kernel can fail or
 //! panic.
@@ -60,6 +60,7 @@ pub(crate) mod finite;
 pub(crate) mod fixed;
 pub(crate) mod groups;
 pub(crate) mod integer;
+pub mod max_sim;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 pub(crate) mod pieces;

@@ -61,7 +61,7 @@ pub use config::{
 };
 pub use encoder::{CrossEncoder, Encoder};
 pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
-pub use encoder::{SparseKind, SparseSpec};
+pub use encoder::{MultiSpec, SparseKind, SparseSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 pub use family::encoders::{
@@ -80,6 +80,7 @@ pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
 pub use head::dense::{Dense, DenseActivation, DensePlace};
 pub use head::embedding::{Head, HeadLayer, TextEmbedding};
 pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
+pub use head::multi::MultiHead;
 pub use head::pooling::{PoolingMode, PoolingModes};
 pub use head::sparse::SparseHead;
 pub use head::splade::{SpladePooling, SpladeSettings};

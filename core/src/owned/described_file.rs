@@ -210,7 +210,9 @@ fn pipeline(
         true => Pipeline::from_parts_alone(&settings, &tokens, scores.as_deref(), &merges),
         false => Pipeline::from_parts(&settings, &tokens, scores.as_deref(), &merges),
     };
-    opened.map_err(|fault| FolderFault::new(TOKENIZER, fault))
+    let pipeline = opened.map_err(|fault| FolderFault::new(TOKENIZER, fault))?;
+    model.check_late_tokens(&pipeline)?;
+    Ok(pipeline)
 }
 
 fn tokenizer_error(error: Error) -> FolderFault {

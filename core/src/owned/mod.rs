@@ -73,6 +73,7 @@ pub use decoder::{CausalPooling, CausalSession, Decoder};
 pub use described_file::{DescribedFile, stored_text};
 pub use encoder::Classes;
 pub use encoder::Encoder;
+pub use encoder::{LateSide, MultiTokens};
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 pub use file_weights::FileWeights;
 #[cfg(feature = "std")]

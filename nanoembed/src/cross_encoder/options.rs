@@ -15,9 +15,9 @@ use crate::open::source::Source;
 /// Options of a cross-encoder; those that are not set are the folder's.
 #[derive(Clone, Debug, Default)]
 pub struct CrossEncoderOptions {
-    pub(super) max_tokens: Option<usize>,
-    pub(super) limits: Limits,
-    pub(super) prompt: Prefix,
+    pub(crate) max_tokens: Option<usize>,
+    pub(crate) limits: Limits,
+    pub(crate) prompt: Prefix,
     reading: Reading,
 }
 

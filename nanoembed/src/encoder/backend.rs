@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use nanoembed_core::owned::{self, Prompt, SparseVector};
+use nanoembed_core::owned::{self, LateSide, Prompt, SparseVector};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::vector_kind::VectorKind;
@@ -85,10 +85,9 @@ pub(super) trait Backend: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Batch, CoreError>;
 
-    /// Returns true if the model makes vectors of this kind, other than dense ones.
+    /// Returns true if the model makes vectors of this kind.
     fn makes(&self, kind: VectorKind) -> bool {
-        let _ = kind;
-        false
+        kind == VectorKind::Dense
     }
 
     /// The sparse vectors of `texts`, in their order, on all threads.
@@ -98,6 +97,28 @@ pub(super) trait Backend: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Others<SparseVector>, CoreError> {
         let _ = (texts, observer);
+        Err(OTHER_MODEL)
+    }
+
+    /// Elements of a token's vector; 0 if the model does not make one for each.
+    fn multi_dimensions(&self) -> usize {
+        0
+    }
+
+    /// Returns true if queries and documents become different tokens.
+    fn tells_sides(&self) -> bool {
+        false
+    }
+
+    /// The vectors of the tokens of `texts`, all numbers of each text one after the other, in their
+    /// order, on all threads.
+    fn embed_multi(
+        &self,
+        texts: &[Cow<'_, str>],
+        side: LateSide,
+        observer: &dyn Observer,
+    ) -> Result<Others<Vec<f32>>, CoreError> {
+        let _ = (texts, side, observer);
         Err(OTHER_MODEL)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Encoder;
-use super::backend::{Batch, Length};
+use super::backend::{Backend, Batch, Length, Others};
 use super::session::Session;
 use super::vector_kind::VectorKind;
 use super::vectors::Vectors;
@@ -12,9 +12,12 @@ use crate::progress::{Observer, Progress, Silent};
 use crate::role::Role;
 use crate::tokenizer::Tokens;
 
+/// A result of core, whose errors name no file.
+type CoreResult<T> = Result<T, nanoembed_core::Error>;
+
 /// How many texts are tokenised before the first of them is embedded: enough that threads are
 /// seldom without work at the end of them, few enough that their tokens take little memory.
-pub(super) const TEXTS_AT_ONCE: usize = 4096;
+const TEXTS_AT_ONCE: usize = 4096;
 
 impl Encoder {
     /// The embedding of a text, computed on this thread: see [`embed_all`](Self::embed_all) for
@@ -158,6 +161,38 @@ impl Encoder {
         }
         drop(progress);
         Ok(())
+    }
+
+    /// The vectors of another kind than dense ones of texts of a role, which `embed` makes part by
+    /// part, and how much of each text was embedded.
+    pub(super) fn embed_others<T: AsRef<str> + Sync, V: Send>(
+        &self,
+        kind: VectorKind,
+        role: Role,
+        texts: &[T],
+        embed: impl Fn(&dyn Backend, &[Cow<'_, str>]) -> CoreResult<Others<V>> + Sync,
+    ) -> Result<(Vec<V>, Vec<Length>)> {
+        self.check_kind(kind)?;
+        let encoder = self.for_texts(role)?;
+        let prompt = encoder.prompt(role)?;
+        if prompt.skipped > 0 {
+            return Err(encoder.0.prompts.refuse_left_out());
+        }
+        let (mut vectors, mut lengths) = (Vec::new(), Vec::new());
+        for texts in texts.chunks(TEXTS_AT_ONCE) {
+            let texts = texts.iter().map(|text| prompt.before(text.as_ref()));
+            let texts: Vec<Cow<'_, str>> =
+                texts.collect::<Result<_, _>>().map_err(|error| encoder.failure(error))?;
+            let embed = || embed(&*encoder.0.backend, &texts);
+            let embedded = match &self.0.threads {
+                Some(threads) => threads.install(embed),
+                None => embed(),
+            };
+            let embedded = embedded.map_err(|error| encoder.failure(error))?;
+            vectors.extend(embedded.vectors);
+            lengths.extend(embedded.lengths);
+        }
+        Ok((vectors, lengths))
     }
 
     /// The token ids of a text after the model's prompt, as far as they are embedded.

@@ -11,12 +11,13 @@
 //! | `session` | one text at a time in memory that is reused |
 //! | `vectors` | embeddings, and the nearest among them |
 //! | `vector_kind` | the kinds of vectors that models make |
-//! | `sparse` | sparse vectors |
+//! | `sparse`, `multi` | sparse vectors, and a vector for each token |
 //! | `precision` | embeddings in fewer bytes |
 
 mod backend;
 mod causal;
 mod embed;
+mod multi;
 mod options;
 pub mod precision;
 mod routes;
@@ -232,7 +233,7 @@ impl Encoder {
         let Inner { prompts, prompt, backend, routes, .. } = &*self.0;
         let asked = Role::from_prompt(prompt);
         let text = match role {
-            _ if routes.is_some() && asked != Role::Text => {
+            _ if (routes.is_some() || backend.tells_sides()) && asked != Role::Text => {
                 prompts.choose_for(&asked.prompt(), &Prefix::Usual)
             }
             role => prompts.choose_for(&role.prompt(), prompt),

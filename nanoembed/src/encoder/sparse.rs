@@ -1,12 +1,9 @@
 //! Sparse vectors: weights for some tokens of the vocabulary.
 
-use std::borrow::Cow;
-
 use nanoembed_core::owned::SparseVector;
 
 use super::Encoder;
 use super::backend::Length;
-use super::embed::TEXTS_AT_ONCE;
 use super::vector_kind::VectorKind;
 use crate::error::Result;
 use crate::progress::Silent;
@@ -44,27 +41,9 @@ impl Encoder {
         role: Role,
         texts: &[T],
     ) -> Result<(Vec<SparseVector>, Vec<Length>)> {
-        self.check_kind(VectorKind::Sparse)?;
-        let encoder = self.for_texts(role)?;
-        let prompt = encoder.prompt(role)?;
-        if prompt.skipped > 0 {
-            return Err(encoder.0.prompts.refuse_left_out());
-        }
-        let (mut vectors, mut lengths) = (Vec::new(), Vec::new());
-        for texts in texts.chunks(TEXTS_AT_ONCE) {
-            let texts = texts.iter().map(|text| prompt.before(text.as_ref()));
-            let texts: Vec<Cow<'_, str>> =
-                texts.collect::<Result<_, _>>().map_err(|error| encoder.failure(error))?;
-            let embed = || encoder.0.backend.embed_sparse(&texts, &Silent);
-            let embedded = match &self.0.threads {
-                Some(threads) => threads.install(embed),
-                None => embed(),
-            };
-            let embedded = embedded.map_err(|error| encoder.failure(error))?;
-            vectors.extend(embedded.vectors);
-            lengths.extend(embedded.lengths);
-        }
-        Ok((vectors, lengths))
+        self.embed_others(VectorKind::Sparse, role, texts, |backend, texts| {
+            backend.embed_sparse(texts, &Silent)
+        })
     }
 
     /// A token as the vocabulary spells it, such as an index of a sparse vector; `None` for an id

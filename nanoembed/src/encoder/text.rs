@@ -5,7 +5,9 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{self, Prompt, Session, SparseVector, TextSession};
+use nanoembed_core::owned::{
+    self, LateSide, MultiTokens, Prompt, Session, SparseVector, TextSession,
+};
 use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length, Others};
@@ -130,20 +132,22 @@ impl TextEncoder {
         Ok(Batch { values, lengths })
     }
 
-    /// The vectors of texts that are taken together in batches: `embed` makes those of a batch.
-    fn embed_batches<V: Send>(
+    /// The vectors of texts that are taken together in batches: `tokenize` makes the tokens of a
+    /// text, and `embed` the vectors of a batch.
+    fn embed_batches<T: TextTokens, V: Send>(
         &self,
         texts: &[Cow<'_, str>],
         observer: &dyn Observer,
-        embed: &EmbedBatch<'_, V>,
+        tokenize: impl Fn(&str) -> Result<T, CoreError> + Sync,
+        embed: &EmbedBatch<'_, T, V>,
     ) -> Result<(Vec<Vec<V>>, Vec<Length>), CoreError> {
         let tokens = texts.par_iter().map(|text| match observer.is_cancelled() {
-            true => Ok(Tokens::default()),
-            false => self.tokenize(text),
+            true => Ok(T::default()),
+            false => tokenize(text),
         });
-        let tokens: Vec<Tokens> = tokens.collect::<Result<_, CoreError>>()?;
+        let tokens: Vec<T> = tokens.collect::<Result<_, CoreError>>()?;
         let batches = batches(&tokens);
-        let watched = |batch: &[Tokens], embed: &mut dyn FnMut() -> Result<Vec<V>, CoreError>| {
+        let watched = |batch: &[T], embed: &mut dyn FnMut() -> Result<Vec<V>, CoreError>| {
             if observer.is_cancelled() {
                 return Ok(Vec::new());
             }
@@ -153,25 +157,54 @@ impl TextEncoder {
         };
         let vectors: Vec<Vec<V>> = if batches.len() < rayon::current_num_threads() {
             // Too few to give each thread its own: the threads share the work of each.
-            let each = |batch: &&[Tokens]| {
-                let tokens = batch.iter().map(|tokens| tokens.ids.len()).sum();
+            let each = |batch: &&[T]| {
+                let tokens = batch.iter().map(T::count).sum();
                 let mut session = self.session_for(tokens, Threads.jobs())?;
                 watched(batch, &mut || embed(batch, &mut session, &Threads))
             };
             batches.iter().map(each).collect::<Result<_, CoreError>>()?
         } else {
-            let each = |batch: &&[Tokens]| {
+            let each = |batch: &&[T]| {
                 watched(batch, &mut || self.borrowing(|session| embed(batch, session, &InOrder)))
             };
             batches.par_iter().with_max_len(1).map(each).collect::<Result<_, CoreError>>()?
         };
-        Ok((vectors, tokens.iter().map(Length::from_tokens).collect()))
+        Ok((vectors, tokens.iter().map(T::length).collect()))
     }
 }
 
 /// Makes the vectors of a batch of texts: for a dense one all its numbers.
-type EmbedBatch<'e, V> =
-    dyn Fn(&[Tokens], &mut Session, &dyn Parallel) -> Result<Vec<V>, CoreError> + Sync + 'e;
+type EmbedBatch<'e, T, V> =
+    dyn Fn(&[T], &mut Session, &dyn Parallel) -> Result<Vec<V>, CoreError> + Sync + 'e;
+
+/// The tokens of a text.
+trait TextTokens: Default + Send + Sync {
+    /// The number of tokens.
+    fn count(&self) -> usize;
+
+    /// The part of the text that they are.
+    fn length(&self) -> Length;
+}
+
+impl TextTokens for Tokens {
+    fn count(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn length(&self) -> Length {
+        Length::from_tokens(self)
+    }
+}
+
+impl TextTokens for MultiTokens {
+    fn count(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn length(&self) -> Length {
+        Length { tokens: self.ids.len(), truncated: self.truncated }
+    }
+}
 
 /// The ids of all texts, and their numbers.
 fn packed(batch: &[Tokens]) -> (Vec<u32>, Vec<usize>) {
@@ -228,15 +261,20 @@ impl Backend for TextEncoder {
         if self.model.is_table() {
             return self.embed_each(texts, skipped, observer);
         }
+        let tokenize = |text: &str| self.tokenize(text);
         let (values, lengths) =
-            self.embed_batches(texts, observer, &|batch, session, parallel| {
+            self.embed_batches(texts, observer, tokenize, &|batch, session, parallel| {
                 self.embed_batch(batch, skipped, session, parallel)
             })?;
         Ok(Batch { values: values.concat(), lengths })
     }
 
     fn makes(&self, kind: VectorKind) -> bool {
-        kind == VectorKind::Sparse && self.model.makes_sparse()
+        match kind {
+            VectorKind::Dense => self.dimensions() > 0,
+            VectorKind::Sparse => self.model.makes_sparse(),
+            VectorKind::Multi => self.multi_dimensions() > 0,
+        }
     }
 
     fn embed_sparse(
@@ -244,10 +282,36 @@ impl Backend for TextEncoder {
         texts: &[Cow<'_, str>],
         observer: &dyn Observer,
     ) -> Result<Others<SparseVector>, CoreError> {
+        let tokenize = |text: &str| self.tokenize(text);
         let (vectors, lengths) =
-            self.embed_batches(texts, observer, &|batch, session, parallel| {
+            self.embed_batches(texts, observer, tokenize, &|batch, session, parallel| {
                 let (ids, lengths) = packed(batch);
                 self.model.embed_sparse(session, parallel, &ids, &lengths)
+            })?;
+        Ok(Others { vectors: vectors.into_iter().flatten().collect(), lengths })
+    }
+
+    fn multi_dimensions(&self) -> usize {
+        self.model.multi_dimensions()
+    }
+
+    fn tells_sides(&self) -> bool {
+        self.model.tells_sides()
+    }
+
+    fn embed_multi(
+        &self,
+        texts: &[Cow<'_, str>],
+        side: LateSide,
+        observer: &dyn Observer,
+    ) -> Result<Others<Vec<f32>>, CoreError> {
+        let tokenize = |text: &str| {
+            let limit = self.max_tokens;
+            self.scratch.lend(|session| self.model.encode_multi(text, side, limit, session))
+        };
+        let (vectors, lengths) =
+            self.embed_batches(texts, observer, tokenize, &|batch, session, parallel| {
+                self.model.embed_multi(session, parallel, batch)
             })?;
         Ok(Others { vectors: vectors.into_iter().flatten().collect(), lengths })
     }
@@ -267,13 +331,13 @@ fn limit_of_table(asked: usize, most: usize) -> Result<usize> {
 }
 
 /// Neighbouring texts put together up to [`BATCH_TOKENS`].
-fn batches(tokens: &[Tokens]) -> Vec<&[Tokens]> {
+fn batches<T: TextTokens>(tokens: &[T]) -> Vec<&[T]> {
     let mut batches = Vec::new();
     let mut rest = tokens;
     while !rest.is_empty() {
         let mut total = 0;
         let fitting = rest.iter().take_while(|tokens| {
-            total += tokens.ids.len();
+            total += tokens.count();
             total <= BATCH_TOKENS
         });
         let (batch, after) = rest.split_at(fitting.count().max(1));

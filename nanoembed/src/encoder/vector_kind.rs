@@ -1,5 +1,7 @@
 //! The kinds of vectors that models make.
 
+use nanoembed_core::owned::folder::{MULTI_LAYER, SPARSE_LAYER};
+
 use super::Encoder;
 use crate::choice::{Choice as _, choices};
 use crate::error::{Error, Result};
@@ -12,6 +14,8 @@ choices! {
         Dense = "dense",
         /// Weights for some tokens of the vocabulary
         Sparse = "sparse",
+        /// A vector for each token, for late interaction
+        Multi = "multi",
     }
 }
 
@@ -20,7 +24,8 @@ impl VectorKind {
     const fn layer(self) -> Option<&'static str> {
         match self {
             Self::Dense => None,
-            Self::Sparse => Some(nanoembed_core::owned::folder::SPARSE_LAYER),
+            Self::Sparse => Some(SPARSE_LAYER),
+            Self::Multi => Some(MULTI_LAYER),
         }
     }
 }
@@ -29,10 +34,7 @@ impl Encoder {
     /// Returns true if the model makes vectors of this kind.
     #[must_use]
     pub fn makes(&self, kind: VectorKind) -> bool {
-        match kind {
-            VectorKind::Dense => self.0.backend.dimensions() > 0,
-            kind => self.0.backend.makes(kind),
-        }
+        self.0.backend.makes(kind)
     }
 
     /// The kind of vectors that the model is made for.

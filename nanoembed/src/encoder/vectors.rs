@@ -108,7 +108,8 @@ pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
     let square = |of: &[f32]| of.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>();
     let dot = || pairs().map(|(a, b)| a * b).sum::<f64>();
     let similarity = match measure {
-        Similarity::Dot => dot(),
+        // Of one vector each, the sum has one product.
+        Similarity::Dot | Similarity::MaxSim => dot(),
         Similarity::Euclidean => -pairs().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
         Similarity::Manhattan => -pairs().map(|(a, b)| (a - b).abs()).sum::<f64>(),
         _ => {

@@ -5,12 +5,13 @@
 //! | `format` | the forms that embeddings are written in |
 //! | `writing` | texts in, vectors of any kind out |
 //! | `lines` | dense vectors as lines and arrays |
-//! | `sparse_lines` | sparse vectors as lines |
+//! | `sparse_lines`, `multi_lines` | sparse vectors, and a vector for each token, as lines |
 //! | `table_args` | options for tables, and where they are meaningless |
 //! | `tables` | tables of texts in, tables with vectors out: with the feature `parquet` |
 
 mod format;
 mod lines;
+mod multi_lines;
 mod sparse_lines;
 mod table_args;
 #[cfg(feature = "parquet")]
@@ -50,8 +51,11 @@ With `--format jsonl` every text gives one line:
 `index` counts texts from 0, also those left out by `--on-error skip`. `id` stands there if the
 input is JSON lines and has one. A line that `--on-error null` gets over has `null` for its
 embedding. A blank line is an empty text and has a result as any other. `--vectors sparse` gives
-weights of tokens in place of the embedding:
+weights of tokens in place of the embedding, and `--vectors multi` a vector for each token:
   \"sparse\": {\"indices\": [27, …], \"values\": [0.1229, …]}
+  \"embeddings\": [[0.0123, …], …]
+A model for late interaction makes other vectors of questions (`--as query`) than of texts that
+answer (`--as document`).
 
 Files whose names end in `.parquet`, `.arrow`, `.feather` or `.arrows` are tables. A table that is
 written has all columns of the input, and `embedding`, `embedding_tokens`, `embedding_truncated`,
@@ -155,6 +159,12 @@ impl Embed {
                 let file = create(&self.output, false)?;
                 let output = sparse_lines::Output::new(file, is_json, self.pieces, encoder);
                 let embed = |texts: &[String]| encoder.embed_sparse_all_as(Role::Text, texts);
+                writing::write(encoder, texts, output, embed, quiet)
+            }
+            VectorKind::Multi => {
+                let is_json = writing::is_json(format)?;
+                let output = multi_lines::Output::new(create(&self.output, false)?, is_json);
+                let embed = |texts: &[String]| encoder.embed_multi_all_as(Role::Text, texts);
                 writing::write(encoder, texts, output, embed, quiet)
             }
             _ => {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use nanoembed::{Encoder, Length, SparseVector, Vectors};
+use nanoembed::{Encoder, Length, Vectors};
 
 use super::format::Format;
 use crate::error::{Error, Result};
@@ -27,10 +27,10 @@ impl TextVectors for Vectors {
     }
 }
 
-impl TextVectors for Vec<SparseVector> {
-    type Vector = SparseVector;
+impl<V> TextVectors for Vec<V> {
+    type Vector = V;
 
-    fn vector(&self, index: usize) -> Option<&SparseVector> {
+    fn vector(&self, index: usize) -> Option<&V> {
         self.get(index)
     }
 }

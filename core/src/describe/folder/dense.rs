@@ -29,7 +29,22 @@ fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
 }
 
 impl DenseSettings {
-    pub(in crate::describe) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    /// Reads the settings of a layer that PyLate applies to each token's vector.
+    pub(super) fn read_of_tokens<'t>(config: &Object<'t>) -> Read<'t, Self> {
+        const ONLY: &str = "only \"token_embeddings\" is done";
+        for name in [INPUT, OUTPUT] {
+            config.neutral(name, ONLY, |value| value.is_text("token_embeddings"))?;
+        }
+        config.neutral("use_residual", "only false is done", |value| {
+            value.as_bool() == Some(false)
+        })?;
+        let read = Self::read_layer(config)?;
+        config.finish(&[])?;
+        Ok(read)
+    }
+
+    /// Reads the layer itself.
+    fn read_layer<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
         let activation = DenseActivation::from_torch_class(name).ok_or_else(|| {
@@ -37,12 +52,17 @@ impl DenseSettings {
             config.unsupported("activation_function", only)
         })?;
         let bias = config.truth("bias")?.unwrap_or(true);
+        Ok(Self { inputs, outputs, bias, activation, gives_scores: false })
+    }
+
+    pub(in crate::describe) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
+        let read = Self::read_layer(config)?;
         only_embedding(config, INPUT)?;
         let gives_scores = config.get(OUTPUT).is_some_and(|name| name.is_text("scores"));
         if !gives_scores {
             only_embedding(config, OUTPUT)?;
         }
         config.finish(&[])?;
-        Ok(Self { inputs, outputs, bias, activation, gives_scores })
+        Ok(Self { gives_scores, ..read })
     }
 }

@@ -3,18 +3,19 @@
 use super::adapter::ADAPTER;
 use super::chat_template::{CHAT_TEMPLATE, TemplateForm, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
+use super::late_interaction::LateInteraction;
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
 use super::modules::{ModuleList, Output};
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
-use super::{CONFIG, Origin};
+use super::{CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Origin};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::model::{DenseActivation, FamilyModel, MaskedModel, PoolingMode};
 use crate::model::{read_config, read_scoring_config};
-use crate::text::json::{Fault, Value};
+use crate::text::json::{Fault, Object, Read, Value};
 
 /// The settings of a tokenizer, separate from its file.
 pub(super) const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
@@ -35,6 +36,8 @@ pub struct Description<'a> {
     pub on_scores: Option<DenseActivation>,
     /// The head of a masked language model, whose scores become a sparse vector.
     pub masked: Option<MaskedModel>,
+    /// The tokens of texts in a model whose modules take the vector of each token.
+    pub late_interaction: Option<LateInteraction<'a>>,
     /// The prompt of a model that compares texts, if it has one.
     pub template: Option<TemplateText<'a>>,
 }
@@ -94,10 +97,25 @@ impl<'a> Description<'a> {
         if adapter.is_some() && matches!(kind, Kind::Transformer(_)) {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
-        let (on_scores, template) = (None, None);
-        let mut described =
-            Self { modules, kind, settings, tokenizer_limit, on_scores, masked, template };
+        if modules.take_tokens
+            && let Some(text) = tokenizer
+        {
+            at(TOKENIZER_CONFIG).object(text, check_mask_token)?;
+        }
+        let mut described = Self {
+            modules,
+            kind,
+            settings,
+            tokenizer_limit,
+            on_scores: None,
+            masked,
+            late_interaction: None,
+            template: None,
+        };
         described.take_scores(texts)?;
+        if described.modules.take_tokens {
+            described.late_interaction = Some(described.read_late_interaction(texts)?);
+        }
         if leaf::Families::built_in().is_ok() {
             described.template = described.read_template(texts)?;
         }
@@ -122,6 +140,22 @@ impl<'a> Description<'a> {
         let head = family.classifier.as_mut().ok_or_else(|| self.modules.do_not_pool())?;
         head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
         Ok(())
+    }
+
+    /// Reads the tokens of texts in a model whose modules take the vector of each token.
+    fn read_late_interaction(&self, texts: &dyn Texts<'a>) -> ReadText<'a, LateInteraction<'a>> {
+        let read = FolderPrompts::read(texts, true)?.late_interaction;
+        let read = read.unwrap_or(LateInteraction::DEFAULT);
+        let Kind::Transformer(family) = &self.kind else { return Ok(read) };
+        let reach = family.config.attention.window.map_or(usize::MAX, |window| window.reach);
+        let is_unattended = read.expands_queries && !read.attends_to_expansion;
+        if is_unattended && read.query_length > reach.saturating_add(1) {
+            let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+            let error = Error::new(0, ErrorKind::UnsupportedSetting);
+            let only = "a token at a query's end would attend to none in a layer with a window";
+            return Err(path.fault(Fault { error, key: "query_length", only }));
+        }
+        Ok(read)
     }
 
     /// Reads the template of a model that compares texts by messages: of one whose files do not say
@@ -151,6 +185,18 @@ impl<'a> Description<'a> {
         let has_modules = self.modules.are_listed() && !self.modules.are_transformer_alone();
         self.modules.give_scores || has_head && !has_modules
     }
+}
+
+/// The tokens that queries are filled up with, by the tokenizers that have them.
+pub const MASK_TOKENS: [&str; 2] = ["[MASK]", "<mask>"];
+
+/// Rejects settings of a tokenizer whose mask token is another one than those that are looked for.
+fn check_mask_token<'t>(config: &Object<'t>) -> Read<'t, ()> {
+    const MASK: &str = "mask_token";
+    config.neutral(MASK, "only \"[MASK]\" and \"<mask>\" are known", |token| {
+        let token = token.member("content").unwrap_or(token);
+        MASK_TOKENS.iter().any(|known| token.is_text(known))
+    })
 }
 
 const REFUSED_ADAPTER: Fault<'static> = {

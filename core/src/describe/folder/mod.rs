@@ -8,7 +8,7 @@
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
 //! | `router_config.json` | the lists of modules among which a Router chooses | `router` |
 //! | `wordembedding_config.json`, `whitespacetokenizer_config.json` | the words of a table, and how they are looked up | `words` |
-//! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
+//! | `config_sentence_transformers.json` | prompts, the similarity measure, and the tokens of texts for late interaction | `prompts`, `similarity`, `late_interaction` |
 //! | `chat_template.jinja` | the prompt of a reranker that is a causal model | `chat_template` |
 //! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | a LoRA adapter, for hosts that merge it; elsewhere it is rejected | `adapter` |
@@ -22,6 +22,7 @@ mod dense;
 mod description;
 mod encoder_settings;
 mod labels;
+mod late_interaction;
 mod logit_score;
 mod masked_models;
 mod module;
@@ -40,9 +41,10 @@ pub use adapter::{ADAPTER, AdapterSettings};
 pub use chat_template::{
     CHAT_TEMPLATE, ChatTemplate, PutPart, TemplateForm, TemplatePart, TemplateText,
 };
-pub use description::{Description, Kind, refuse_adapter};
+pub use description::{Description, Kind, MASK_TOKENS, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;
+pub use late_interaction::{LateInteraction, PUNCTUATION};
 pub use modules::HeadModules;
 pub use modules::{Base, ModuleList, Origin};
 pub use pooling::PoolingSettings;

@@ -1,7 +1,8 @@
 //! A module of `modules.json`.
 //!
 //! There are three spellings of the types: `sentence_transformers.models.Pooling`, since version 6
-//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and the bare name.
+//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and the bare name. PyLate
+//! has a Dense of its own, `pylate.models.Dense.Dense`.
 
 use crate::text::json::{LexemeKind, Object, Read, Value};
 
@@ -20,6 +21,8 @@ pub(super) enum ModuleKind {
     Words,
     Pooling,
     Dense,
+    /// A linear layer that is applied to each token's vector, as PyLate has it.
+    TokenDense,
     /// A linear layer that computes class scores.
     Scores,
     /// The logits of one or two tokens, as a score.
@@ -39,6 +42,7 @@ impl ModuleKind {
             (Self::Transformer | Self::Masked | Self::Table | Self::Words, None)
                 | (Self::Pooling, Some(Self::Transformer | Self::Words))
                 | (Self::LogitScore, Some(Self::Transformer))
+                | (Self::TokenDense, Some(Self::Transformer | Self::TokenDense))
                 | (Self::Splade, Some(Self::Transformer | Self::Masked))
                 | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
@@ -78,6 +82,7 @@ impl<'t> Module<'t> {
         let place = kind.get(..dot.unwrap_or(0)).unwrap_or_default();
         let is_known = place.is_empty() || place.starts_with("sentence_transformers.");
         let kind = match name {
+            "Dense" if place.starts_with("pylate.") => Some(ModuleKind::TokenDense),
             _ if !is_known => None,
             "Transformer" => Some(ModuleKind::Transformer),
             "MLMTransformer" => Some(ModuleKind::Masked),

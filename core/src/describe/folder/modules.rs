@@ -44,6 +44,8 @@ pub struct ModuleList<'a> {
     pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
+    /// True if the modules are applied to the vector of each token, and nothing pools these.
+    pub take_tokens: bool,
     /// True if the result is class scores.
     pub give_scores: bool,
     /// The tokens whose logits are the score of a causal model, and the module's folder.
@@ -140,6 +142,9 @@ impl<'a> ModuleList<'a> {
         if self.base != Base::Transformer {
             return refuse("only vectors of a transformer are cut");
         }
+        if self.splade.is_some() || self.take_tokens {
+            return refuse("only dense vectors are cut");
+        }
         if self.pooling.is_none() || self.give_scores {
             return Ok(());
         }
@@ -201,6 +206,7 @@ impl<'a> ModuleList<'a> {
         pooling: None,
         head: heapless::Vec::new(),
         normalize: false,
+        take_tokens: false,
         give_scores: false,
         token_score: None,
         splade: None,
@@ -224,8 +230,8 @@ impl<'a> ModuleList<'a> {
     /// Returns true if the list contains only a transformer, which yields a vector for each token,
     /// or the scores of its own head.
     pub(super) const fn are_transformer_alone(&self) -> bool {
-        let takes_states = self.pooling.is_none() && self.splade.is_none();
-        takes_states && matches!(self.base, Base::Transformer)
+        let is_followed = self.pooling.is_some() || self.splade.is_some() || self.take_tokens;
+        !is_followed && matches!(self.base, Base::Transformer)
     }
 
     /// The fault of a list without a pooling module.
@@ -269,7 +275,7 @@ impl<'a> ModuleList<'a> {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
-            K::Pooling | K::Dense | K::LayerNorm | K::LogitScore | K::Splade
+            K::Pooling | K::Dense | K::TokenDense | K::LayerNorm | K::LogitScore | K::Splade
                 if leaf::Families::built_in().is_err() =>
             {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
@@ -298,6 +304,12 @@ impl<'a> ModuleList<'a> {
                     self.give_scores = true;
                     return Ok(Some(K::Scores));
                 }
+            }
+            K::TokenDense => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                let settings = path.object(text, DenseSettings::read_of_tokens)?;
+                let _ = self.head.push(HeadModule::Dense(DenseModule { folder, settings }));
+                (self.take_tokens, self.normalize) = (true, true);
             }
             K::LayerNorm => {
                 let text = path.text(texts)?.ok_or(path.missing())?;

@@ -1,5 +1,6 @@
 //! `config_sentence_transformers.json`: the prompts of a model, and its similarity measure.
 
+use super::late_interaction::LateInteraction;
 use super::similarity::Similarity;
 use super::texts::{ReadText, TextPath, Texts};
 use crate::limit::Limit;
@@ -36,6 +37,8 @@ pub struct FolderPrompts<'a> {
     pub on_logits: Option<DenseActivation>,
     /// The number of elements of embeddings, if only the first ones are kept.
     pub truncate_dim: Option<usize>,
+    /// The tokens of texts for late interaction, if stated; other models are the same without.
+    pub late_interaction: Option<LateInteraction<'a>>,
 }
 
 /// A choice of a prompt.
@@ -85,6 +88,7 @@ impl<'a> FolderPrompts<'a> {
             similarity: Similarity::Cosine,
             on_logits: None,
             truncate_dim: None,
+            late_interaction: None,
         }
     }
 
@@ -104,8 +108,9 @@ impl<'a> FolderPrompts<'a> {
         let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
         let truncate_dim = truncate_dim(config)?;
+        let late_interaction = LateInteraction::from_config(config)?;
         config.finish(IRRELEVANT)?;
-        Ok(Self { similarity, on_logits, truncate_dim, ..prompts })
+        Ok(Self { similarity, on_logits, truncate_dim, late_interaction, ..prompts })
     }
 
     /// The name of the default prompt, as JSON spells it.

@@ -19,10 +19,14 @@ pub enum Similarity {
     Euclidean,
     /// Their negated Manhattan distance.
     Manhattan,
+    /// The sum over one's vectors of the largest dot product with the other's, of models that make
+    /// a vector for each token.
+    MaxSim,
 }
 
 impl Similarity {
-    const ALL: [Self; 4] = [Self::Cosine, Self::Dot, Self::Euclidean, Self::Manhattan];
+    const ALL: [Self; 5] =
+        [Self::Cosine, Self::Dot, Self::Euclidean, Self::Manhattan, Self::MaxSim];
 
     /// The name in sentence-transformers.
     #[must_use]
@@ -32,6 +36,7 @@ impl Similarity {
             Self::Dot => "dot",
             Self::Euclidean => "euclidean",
             Self::Manhattan => "manhattan",
+            Self::MaxSim => "MaxSim",
         }
     }
 
@@ -39,7 +44,7 @@ impl Similarity {
         let Some(name) = config.text(SIMILARITY)? else { return Ok(Self::default()) };
         let found = Self::ALL.into_iter().find(|known| is(name, known.name()));
         found.ok_or_else(|| {
-            config.unsupported(SIMILARITY, "cosine, dot, euclidean and manhattan are known")
+            config.unsupported(SIMILARITY, "cosine, dot, euclidean, manhattan and MaxSim are known")
         })
     }
 

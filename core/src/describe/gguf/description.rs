@@ -81,6 +81,7 @@ pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'a>, GgufFault
         tokenizer_limit: Some(max_tokens as u64),
         on_scores: None,
         masked: None,
+        late_interaction: None,
     })
 }
 

@@ -4,11 +4,13 @@ use core::ops::Range;
 
 use crate::model::config::{Config, FAMILIES, Mask};
 
-/// The largest number of tokens before and after a token that it attends to.
+/// The largest number of tokens before and after a token that it attends to, and of the first
+/// tokens of a text that any token attends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Visible {
     before: usize,
     after: usize,
+    first: usize,
 }
 
 impl Visible {
@@ -18,10 +20,17 @@ impl Visible {
             Some(window) if config.has_window(layer) => window.reach,
             _ => usize::MAX,
         };
-        match config.attention.mask {
-            Mask::Full => Self { before: reach, after: reach },
-            Mask::Causal => Self { before: reach, after: 0 },
-        }
+        let after = match config.attention.mask {
+            Mask::Full => reach,
+            Mask::Causal => 0,
+        };
+        Self { before: reach, after, first: usize::MAX }
+    }
+
+    /// The same among the first tokens of a text alone.
+    #[must_use]
+    pub(in crate::model) const fn among_first(self, first: usize) -> Self {
+        Self { first, ..self }
     }
 
     /// The tokens that token `token` attends to in a text of `tokens` tokens.
@@ -30,7 +39,8 @@ impl Visible {
             return 0..tokens;
         }
         let end = token.saturating_add(self.after).saturating_add(1);
-        token.saturating_sub(self.before)..if end < tokens { end } else { tokens }
+        let last = if self.first < tokens { self.first } else { tokens };
+        token.saturating_sub(self.before)..if end < last { end } else { last }
     }
 
     /// The tokens that any of a range of tokens attends to.
@@ -60,12 +70,14 @@ mod tests {
 
     #[test]
     fn tokens_see_what_the_mask_and_the_window_leave() {
-        let all = Visible { before: usize::MAX, after: usize::MAX };
+        let all = Visible { before: usize::MAX, after: usize::MAX, first: usize::MAX };
         assert_eq!(all.tokens(3, 9), 0..9);
         if FAMILIES {
             assert_eq!(Visible { after: 0, ..all }.tokens(3, 9), 0..4);
-            let window = Visible { before: 2, after: 2 };
+            let window = Visible { before: 2, after: 2, ..all };
             assert_eq!([0, 3, 8].map(|token| window.tokens(token, 9)), [0..3, 1..6, 6..9]);
+            assert_eq!([0, 8].map(|token| all.among_first(4).tokens(token, 9)), [0..4, 0..4]);
+            assert_eq!(window.among_first(4).tokens_of(1..6, 9), 0..4);
         }
     }
 }

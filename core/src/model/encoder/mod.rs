@@ -6,17 +6,21 @@
 //! | `cross_encoder` | token ids of a text or a pair to scores |
 //! | `spec` | what a model's files say of an encoder, the memory that it takes, and opening it there |
 //! | `sparse` | the same for a head that makes sparse vectors |
-//! | `head_tensors`, `classifier` | the weights of heads, found and read |
+//! | `multi` | the same for a head that makes a vector for each token |
+//! | `head_modules`, `head_tensors`, `classifier` | the weights of heads, found and read |
 //!
 //! The memory of a model is anything that holds slices: lent by a caller, or a `Vec`.
 
 mod classifier;
 mod cross_encoder;
+mod head_modules;
 mod head_tensors;
+mod multi;
 mod sparse;
 mod spec;
 
 pub use cross_encoder::CrossEncoder;
+pub use multi::MultiSpec;
 pub use sparse::{SparseKind, SparseSpec};
 pub use spec::{EncoderMemory, EncoderNeeds, EncoderSpec};
 

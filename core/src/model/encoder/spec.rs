@@ -1,6 +1,7 @@
 //! Encoders as their files describe them: the memory that they take, and opening them there.
 
 use super::classifier::ClassifierTensors;
+use super::head_modules::{add_modules, fill_modules};
 use super::head_tensors::{Filling, LayerTensors, Room};
 use super::{CrossEncoder, Encoder};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +11,7 @@ use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::family::tensors::Tensor;
 use crate::model::head::dense::DenseActivation;
 use crate::model::head::embedding::{HeadLayer, TextEmbedding};
-use crate::model::head::module::{DenseModule, HeadModule, LayerNormModule};
+use crate::model::head::module::HeadModule;
 use crate::model::head::pooling::PoolingModes;
 use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
@@ -20,9 +21,6 @@ use crate::model::weights::{Name, Weights};
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
-
-/// The epsilon of PyTorch's layer norms, which LayerNorm modules do not change.
-pub(crate) const LAYER_NORM_EPSILON: f32 = 1e-5;
 
 /// An encoder as its files describe it: everything but its weights and its tokenizer.
 #[derive(Clone, Copy, Debug)]
@@ -142,16 +140,11 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
     /// the pooling are not there or do not fit.
     pub fn needs(&self, weights: &dyn Weights) -> Result<EncoderNeeds> {
         let mut room = Room::default();
-        let mut width = self.projected();
+        let width = self.projected();
         if let Some(tensors) = self.find_projection(weights)? {
             tensors.add(width, &mut room)?;
         }
-        for module in self.head {
-            width = module.outputs(width).ok_or(WRONG_SHAPE)?;
-            if let Some(tensors) = find_module(weights, module)? {
-                tensors.add(width, &mut room)?;
-            }
-        }
+        add_modules(weights, self.head, width, &mut room)?;
         Ok(self.needs_of(weights, self.layers_after_pooling(), room))
     }
 
@@ -202,18 +195,7 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
             let slot = slots.split_off_first_mut().ok_or(TOO_SMALL)?;
             *slot = HeadLayer::Dense(projection);
         }
-        for (slot, module) in slots.iter_mut().zip(self.head) {
-            *slot = match (module, find_module(named, module)?) {
-                (HeadModule::Dense(DenseModule { settings, .. }), Some(tensors)) => {
-                    HeadLayer::Dense(filling.linear(&run, &tensors, settings.activation)?)
-                }
-                (HeadModule::LayerNorm(_), Some(tensors)) => {
-                    HeadLayer::Norm(filling.norm(&run, &tensors, LAYER_NORM_EPSILON)?)
-                }
-                (HeadModule::First(kept), _) => HeadLayer::First(*kept),
-                _ => HeadLayer::Normalize,
-            };
-        }
+        fill_modules(&run, named, self.head, slots, &mut filling)?;
         Ok(Encoder { transformer, embedding: self.embedding(), head, floats })
     }
 
@@ -265,32 +247,4 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
         let embeddings = names.name_of(Tensor::Embeddings);
         ClassifierTensors::find(classifier, &config, embeddings, &among, named)
     }
-}
-
-/// The weights of a module, if it has any.
-fn find_module<S: AsRef<str>>(
-    weights: &dyn Weights,
-    module: &HeadModule<S>,
-) -> Result<Option<LayerTensors>> {
-    let tensors = match module {
-        HeadModule::Dense(DenseModule { folder, settings }) => {
-            let name = in_folder(folder.as_ref(), "linear");
-            let sizes = [settings.inputs, settings.outputs];
-            LayerTensors::linear(weights, &name, settings.bias, sizes)?
-        }
-        HeadModule::LayerNorm(LayerNormModule { folder, elements }) => {
-            let name = in_folder(folder.as_ref(), "norm");
-            LayerTensors::norm(weights, &name, true, *elements)?
-        }
-        HeadModule::Normalize | HeadModule::First(_) => return Ok(None),
-    };
-    Ok(Some(tensors))
-}
-
-/// The name of a layer of the module in `folder`.
-fn in_folder(folder: &str, layer: &str) -> Name {
-    let mut name = Name::new(folder);
-    name.push(if folder.is_empty() { "" } else { "/" });
-    name.push(layer);
-    name
 }

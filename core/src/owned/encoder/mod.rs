@@ -5,11 +5,12 @@
 //! | `open` | models out of files, folders and descriptions |
 //! | `tokens`, `pairs` | texts, and pairs of texts, to tokens |
 //! | `run` | tokens to vectors and logits |
-//! | `sparse` | tokens to sparse vectors |
+//! | `sparse`, `multi` | texts to sparse vectors, and to a vector for each token |
 //! | `classes` | the classes of a cross-encoder |
 //! | `requantize`, `requantized` | linear layers requantised to bytes on load |
 
 mod classes;
+mod multi;
 mod open;
 mod pairs;
 mod requantize;
@@ -19,7 +20,9 @@ mod sparse;
 mod tokens;
 
 pub use self::classes::Classes;
+pub use self::multi::{LateSide, MultiTokens};
 
+use self::multi::MultiPart;
 use self::pairs::Pairs;
 use self::requantized::Requantizing;
 use self::sparse::SparsePart;
@@ -72,6 +75,7 @@ pub struct Encoder<W> {
     pairs: Pairs,
     classes: Option<Classes>,
     sparse: Option<SparsePart>,
+    multi: Option<MultiPart>,
 }
 
 impl<W: Weights + Sync> Encoder<W> {

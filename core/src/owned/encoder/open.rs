@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::Classes;
 use super::Encoder;
+use super::multi::MultiPart;
 use super::pairs::Pairs;
 use super::requantized::Requantizing;
 use super::sparse::SparsePart;
@@ -141,6 +142,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
         pairs: Pairs::default(),
         classes: None,
         sparse: None,
+        multi: None,
     })
 }
 
@@ -157,6 +159,7 @@ impl<W> Encoder<W> {
             pairs: self.pairs,
             classes: self.classes,
             sparse: self.sparse,
+            multi: self.multi,
         }
     }
 }
@@ -201,11 +204,12 @@ impl<W: Weights + Sync> Encoder<W> {
         let asked = AskedWeights::new(&weights);
         let open = || {
             let sparse = SparsePart::open(described, &asked, &pipeline)?;
+            let multi = MultiPart::open(described, &asked, &pipeline)?;
             let tokenizer = Tokenizer::from_folder(described, pipeline)?;
             let network = network(described, &asked, tokenizer.count())?;
-            Ok((tokenizer, network, sparse))
+            Ok((tokenizer, network, sparse, multi))
         };
-        let (tokenizer, network, sparse) = open().map_err(|error| asked.fault(error))?;
+        let (tokenizer, network, sparse, multi) = open().map_err(|error| asked.fault(error))?;
         let found = asked.into_found()?;
         let classes = Classes::new(described, &network, &Labels::default())?;
         let model = Self {
@@ -218,6 +222,7 @@ impl<W: Weights + Sync> Encoder<W> {
             pairs: Pairs::new(described)?,
             classes,
             sparse,
+            multi,
         };
         Ok((model, found))
     }
@@ -244,7 +249,8 @@ impl<W: Weights + Sync> Encoder<W> {
 /// The model that `described` describes, whose tokenizer has `tokens` tokens.
 fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Result<TokenEncoder> {
     let modules = described.modules.as_ref();
-    let head = modules.map_or(&[][..], |modules| &modules.head);
+    let pools = |modules: &&Modules| !modules.take_tokens;
+    let head = modules.filter(pools).map_or(&[][..], |modules| &modules.head);
     let family = match &described.described {
         Described::Transformer(family) => family,
         Described::Table(_) if !head.is_empty() => {

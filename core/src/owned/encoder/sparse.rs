@@ -41,7 +41,7 @@ impl SparsePart {
             _ => {
                 let ids = WITHOUT_WEIGHT.iter().filter_map(|token| pipeline.id(token));
                 without = collected(ids)?;
-                SparseKind::Tokens(SPARSE_LAYER)
+                SparseKind::Tokens("sparse_linear/linear")
             }
         };
         let spec = SparseSpec { family, kind };
@@ -71,7 +71,7 @@ impl SparsePart {
 /// Returns true if the model has a layer that gives each token its weight.
 fn has_layer(described: &FolderModel, weights: &impl Weights) -> Result<bool> {
     let may_have = described.layers_beside().contains(&SPARSE_LAYER);
-    Ok(may_have && weights.matrix("sparse_linear.weight")?.is_some())
+    Ok(may_have && weights.matrix("sparse_linear/linear.weight")?.is_some())
 }
 
 impl<W: Weights + Sync> Encoder<W> {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::text_loader::{no_memory, read, read_within};
 use super::{
-    CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, PairTemplate, Prompts,
+    CONFIG, EncoderSettings, FolderFault, FolderResult, LateTokens, Modules, PairTemplate, Prompts,
     TableSettings, Texts,
 };
 use crate::describe::folder as describe;
@@ -15,13 +15,17 @@ use crate::error::ErrorKind;
 use crate::error::Result;
 use crate::limit::{Boxed, copied, filled, formatted, joined, push, reserved, spelled};
 use crate::model::{DenseActivation, FamilyModel, MaskedModel};
+use crate::owned::Pipeline;
 use crate::text::json::{Fault, Value, chars};
 
 /// The layer of BGE-M3 that gives each token of a text its weight.
 pub const SPARSE_LAYER: &str = "sparse_linear";
 
+/// The layer of BGE-M3 that makes a vector for each token.
+pub const MULTI_LAYER: &str = "colbert_linear";
+
 /// The layers of BGE-M3 that are stored beside the model.
-pub const LAYERS_BESIDE: [&str; 1] = [SPARSE_LAYER];
+pub const LAYERS_BESIDE: [&str; 2] = [SPARSE_LAYER, MULTI_LAYER];
 
 /// The family of BGE-M3.
 const BGE_M3: &str = "xlm-roberta";
@@ -44,6 +48,8 @@ pub struct FolderModel {
     pub on_scores: Option<DenseActivation>,
     /// The head of a masked language model, whose scores become a sparse vector.
     pub masked: Option<MaskedModel>,
+    /// The tokens of texts in a model whose modules take the vector of each token.
+    pub late_tokens: Option<LateTokens>,
     /// The prompt of a model that compares texts, if it has one.
     pub template: Option<PairTemplate>,
 }
@@ -80,9 +86,18 @@ impl FolderModel {
         template: Option<ChatTemplate<'_>>,
     ) -> Result<Self> {
         let compares = description.compares();
-        let Description { modules, kind, settings, tokenizer_limit, on_scores, masked, .. } =
-            description;
+        let Description {
+            modules,
+            kind,
+            settings,
+            tokenizer_limit,
+            on_scores,
+            masked,
+            late_interaction,
+            ..
+        } = description;
         let template = template.as_ref().map(PairTemplate::from_described).transpose()?;
+        let late_tokens = late_interaction.as_ref().map(LateTokens::from_described).transpose()?;
         let modules = Modules::from_described(&modules)?;
         let (modules, described) = match kind {
             Kind::Transformer(family) => (modules, Described::Transformer(Boxed::new(family)?)),
@@ -99,6 +114,7 @@ impl FolderModel {
             compares,
             on_scores,
             masked,
+            late_tokens,
             template,
         })
     }
@@ -134,14 +150,25 @@ impl FolderModel {
     }
 
     /// The linear layers that such a model may have beside its modules, for other vectors than its
-    /// dense one: the names of their files without `.safetensors`, and of their tensors without
-    /// `.weight` or `.bias`.
+    /// dense one: the names of their files without `.safetensors`. Their tensors are called `weight`
+    /// and `bias` there, and those of this model as in a Dense module in a folder of that name, such
+    /// as `sparse_linear/linear.weight`.
     #[must_use]
     pub fn layers_beside(&self) -> &'static [&'static str] {
         match self.family() {
             BGE_M3 if !self.compares() => &LAYERS_BESIDE,
             _ => &[],
         }
+    }
+
+    /// Rejects a tokenizer without the tokens that are put before texts and that queries are filled
+    /// up with, in a model for late interaction.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`] at the setting.
+    pub fn check_late_tokens(&self, pipeline: &Pipeline) -> FolderResult<()> {
+        self.late_tokens.as_ref().map_or(Ok(()), |late| late.check(pipeline))
     }
 
     /// The padding token, if it is cut off at the end of a text.
@@ -164,6 +191,16 @@ impl FolderModel {
             Described::Table(_) => false,
         };
         scores_tokens || self.template.is_some()
+    }
+
+    /// The number of tokens of a text that the model uses, at most `positions`. PyLate states it for
+    /// each side, whatever the settings of the encoder's module say.
+    #[must_use]
+    pub fn token_limit(&self, positions: usize) -> usize {
+        match &self.late_tokens {
+            Some(late) => late.query_length.max(late.document_length).min(positions),
+            None => self.settings.token_limit(self.tokenizer_limit, positions),
+        }
     }
 
     /// Returns true if the tokens of a prompt count in pooling.

@@ -17,6 +17,7 @@
 mod adapter;
 mod allowed;
 mod description;
+mod late_tokens;
 mod modules;
 mod pair_template;
 mod prompts;
@@ -38,8 +39,9 @@ pub use crate::describe::folder::{
 pub use adapter::Adapter;
 pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{
-    Described, FolderModel, LAYERS_BESIDE, Labels, SPARSE_LAYER, refuse_adapter,
+    Described, FolderModel, LAYERS_BESIDE, Labels, MULTI_LAYER, SPARSE_LAYER, refuse_adapter,
 };
+pub use late_tokens::LateTokens;
 pub use modules::{Modules, PoolingModule};
 pub(super) use pair_template::Filled;
 pub use pair_template::PairTemplate;

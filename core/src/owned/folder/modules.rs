@@ -27,6 +27,8 @@ pub struct Modules {
     pub head: Vec<HeadModule<String>>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
+    /// True if the modules are applied to the vector of each token, and nothing pools these.
+    pub take_tokens: bool,
     /// True if the result is the scores of classes.
     pub give_scores: bool,
     /// The pooling of the scores of a masked language model, whose result is a sparse vector.
@@ -99,6 +101,7 @@ impl Modules {
             pooling: modules.pooling.map(PoolingModule::from_settings).transpose()?,
             head,
             normalize: modules.normalize,
+            take_tokens: modules.take_tokens,
             give_scores: modules.give_scores,
             splade: modules.splade,
         }))

@@ -65,7 +65,7 @@ impl Tokenizer<'static, TextKinds> {
                     false => pipeline,
                 };
                 let positions = family.config.positions;
-                let limit = model.settings.token_limit(model.tokenizer_limit, positions);
+                let limit = model.token_limit(positions);
                 let limits = TokenLimits { max_tokens: Some(limit), positions: Some(positions) };
                 (pipeline, CutsBy::Tokens, limits)
             }

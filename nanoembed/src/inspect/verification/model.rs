@@ -79,6 +79,9 @@ fn embed(encoder: &Encoder) -> Result<()> {
     if encoder.makes(VectorKind::Sparse) {
         encoder.embed_sparse(TEXT)?;
     }
+    if encoder.makes(VectorKind::Multi) {
+        encoder.embed_multi_query(TEXT)?;
+    }
     Ok(())
 }
 

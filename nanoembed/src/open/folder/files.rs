@@ -89,7 +89,7 @@ impl EncoderFolder {
         for layer in model.layers_beside() {
             let weights = own_folder.join(layer_file(layer));
             if weights.exists() {
-                limit::push(&mut head, (format!("{layer}."), ModelFiles::open(&weights)?))
+                limit::push(&mut head, (layer_prefix(layer), ModelFiles::open(&weights)?))
                     .map_err(|error| Error::in_file(layer, error))?;
             }
         }
@@ -125,7 +125,8 @@ impl EncoderFolder {
 
     /// The names of the layers beside the modules.
     pub(crate) fn layers_beside(&self) -> impl Iterator<Item = &str> {
-        self.head.iter().filter_map(|(prefix, _)| prefix.strip_suffix('.'))
+        let layers = self.model.layers_beside().iter().copied();
+        layers.filter(|layer| self.head.iter().any(|(prefix, _)| *prefix == layer_prefix(layer)))
     }
 
     /// The file of a layer beside the modules whose weights are pickled, which is not read.
@@ -237,8 +238,7 @@ impl EncoderFolder {
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
-    /// All weights; those of modules after the pooling have the paths of their folders as prefixes,
-    /// and those of layers beside the modules their names.
+    /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
     pub(crate) fn weights(&self) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
@@ -252,6 +252,12 @@ impl EncoderFolder {
 /// The file of a layer beside the modules.
 pub(crate) fn layer_file(layer: &str) -> String {
     format!("{layer}.safetensors")
+}
+
+/// The prefix of a layer's tensors: they are called as those of a Dense module in a folder of the
+/// layer's name.
+fn layer_prefix(layer: &str) -> String {
+    format!("{layer}/linear.")
 }
 
 /// A better error for missing weights, where there is one.

@@ -42,6 +42,7 @@ pub(super) fn read(texts: &FolderTexts, model: &FolderModel) -> Result<Pipeline>
             bert_pipeline(&FolderTokenizer::read(folder, texts.allowed())?, folder)?
         }
     };
+    texts.read(|_| model.check_late_tokens(&pipeline))?;
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;
         if let Some(text) = text.as_deref().filter(|_| is_bert) {

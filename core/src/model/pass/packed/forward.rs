@@ -36,6 +36,8 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     observe: &'a Observer<'a>,
     layout: &'a Layout,
     lengths: &'a [usize],
+    /// See [`Batch::attended`].
+    attended: &'a [usize],
     tokens: usize,
     angles: Angles<'a>,
     relative: Biases<'a>,
@@ -102,7 +104,7 @@ where
         texts: &Batch<'a>,
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
-        let Batch { ids, types, lengths, .. } = *texts;
+        let Batch { ids, types, lengths, attended, .. } = *texts;
         let tokens = ids.len();
         let Workspace {
             layout,
@@ -135,8 +137,18 @@ where
         };
         let rows = tokens + positions.count;
         let states = hidden.get_mut(..rows * config.hidden).ok_or(TOO_SMALL)?;
-        let pass =
-            Pass { model, run, observe, layout, lengths, tokens, angles, relative, positions };
+        let pass = Pass {
+            model,
+            run,
+            observe,
+            layout,
+            lengths,
+            attended,
+            tokens,
+            angles,
+            relative,
+            positions,
+        };
         let own = tokens * config.hidden;
         {
             let hidden = states.get_mut(..own).ok_or(TOO_SMALL)?;
@@ -462,17 +474,25 @@ where
                 self.layout.integer_head((self.inputs(), self.tokens, head.size), floats, bytes);
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
-            for &length in self.lengths {
-                codes.attend(kernels, head, (start, length), out)?;
+            for (text, &length) in self.lengths.iter().enumerate() {
+                codes.attend(kernels, &self.head_in(text, head), (start, length), out)?;
                 start += length;
             }
         } else {
-            for &length in self.lengths {
-                attend(kernels, head, (start, length), floats, out)?;
+            for (text, &length) in self.lengths.iter().enumerate() {
+                attend(kernels, &self.head_in(text, head), (start, length), floats, out)?;
                 start += length;
             }
         }
         Ok(())
+    }
+
+    /// The head in a text, of which it may attend to the first tokens alone.
+    fn head_in<'h>(&self, text: usize, head: &Head<'h>) -> Head<'h> {
+        match self.attended.get(text).filter(|_| FAMILIES) {
+            Some(first) => Head { visible: head.visible.among_first(*first), ..*head },
+            None => *head,
+        }
     }
 
     /// Everything after the attention for one job's tokens, a block at a time.

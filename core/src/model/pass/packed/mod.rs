@@ -64,13 +64,17 @@ pub struct Batch<'a> {
     pub lengths: &'a [usize],
     /// The number of leading tokens of each text that do not count in pooling: those of a prompt.
     pub skipped: usize,
+    /// The number of leading tokens of each text that are attended to, at least one; empty if all
+    /// are. The others, such as those that a query is filled up with, attend to them and have
+    /// states. Builds for BERT alone ignore it.
+    pub attended: &'a [usize],
 }
 
 impl<'a> Batch<'a> {
     /// Texts of these lengths, all of whose tokens count in pooling and are of the first type.
     #[must_use]
     pub const fn new(ids: &'a [u32], lengths: &'a [usize]) -> Self {
-        Self { ids, types: &[], lengths, skipped: 0 }
+        Self { ids, types: &[], lengths, skipped: 0, attended: &[] }
     }
 }
 
@@ -123,8 +127,9 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
     /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
     /// for; [`ErrorKind::InvalidArgument`] for one without tokens, if the lengths do not add up, if
-    /// the numbers of types and ids differ, or for types that the model does not have; the first
-    /// error from `each`, and any error of reading the weights.
+    /// the numbers of types and ids differ, for types that the model does not have, or if the
+    /// numbers of attended tokens do not fit the lengths; the first error from `each`, and any error
+    /// of reading the weights.
     pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -138,7 +143,12 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
             texts.types = &[];
         }
         let has_type = |it: &u8| usize::from(*it) < self.token_type.rows;
-        let Batch { ids, types, .. } = texts;
+        let Batch { ids, types, lengths, attended, .. } = texts;
+        let mut counts = attended.iter().zip(lengths);
+        let fit = counts.all(|(attended, length)| (1..=*length).contains(attended));
+        if FAMILIES && !attended.is_empty() && !(fit && attended.len() == lengths.len()) {
+            return Err(INVALID);
+        }
         if !types.is_empty() && (types.len() != ids.len() || !types.iter().all(has_type)) {
             return Err(INVALID);
         }
@@ -155,7 +165,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         observe: &Observer<'_>,
         each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let Batch { mut ids, mut types, mut lengths, .. } = *texts;
+        let Batch { mut ids, mut types, mut lengths, mut attended, .. } = *texts;
         let mut number = 0;
         while !lengths.is_empty() {
             let (texts, tokens) = pack(lengths, workspace.layout.tokens);
@@ -165,7 +175,15 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 true => types.split_at_checked(tokens).ok_or(INVALID)?,
                 false => (types, types),
             };
-            let these = Batch { types: these_types, ..Batch::new(these, these_lengths) };
+            let (these_attended, rest_attended) = match FAMILIES && !attended.is_empty() {
+                true => attended.split_at_checked(texts).ok_or(INVALID)?,
+                false => (&[][..], &[][..]),
+            };
+            let these = Batch {
+                types: these_types,
+                attended: these_attended,
+                ..Batch::new(these, these_lengths)
+            };
             Pass::run(self, run, observe, &these, workspace)?;
             let mut hidden = &*workspace.hidden;
             for length in these_lengths {
@@ -176,6 +194,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 hidden = rest;
             }
             (ids, types, lengths) = (rest, rest_types, rest_lengths);
+            attended = rest_attended;
         }
         Ok(())
     }

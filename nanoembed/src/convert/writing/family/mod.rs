@@ -96,6 +96,9 @@ impl Family {
             let message = "GGUF has no words for the head of a masked language model, which makes sparse vectors";
             return Err(refuse(message.into()));
         }
+        if described.late_tokens.is_some() {
+            return Err(refuse("GGUF has no words for the tokens of late interaction".into()));
+        }
         if let Some(layer) = folder.layers_beside().next() {
             let failure = refuse(format!(
                 "GGUF has no words for `{layer}`, by which the model makes other vectors than dense ones"

@@ -1,0 +1,70 @@
+//! A vector for each token of a text, as lines.
+
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{Length, Vectors};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::writing::VectorOutput;
+use crate::error::Result;
+use crate::input::Item;
+use crate::output::lines::LineWriter;
+use crate::output::members::kept;
+
+/// A line of JSON output.
+#[derive(Serialize)]
+struct Line<'a> {
+    index: u64,
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
+    tokens: usize,
+    truncated: bool,
+    embeddings: Option<Vec<&'a [f32]>>,
+    /// The reason that there are no vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// The output for a vector for each token, and its form.
+pub(super) struct Output {
+    lines: LineWriter<NewFile>,
+    /// True for JSON, false for text.
+    is_json: bool,
+}
+
+impl Output {
+    pub(super) fn new(file: NewFile, is_json: bool) -> Self {
+        Self { lines: LineWriter::new(file), is_json }
+    }
+}
+
+impl VectorOutput<Vectors> for Output {
+    /// In text: a line for each vector, and an empty line after each text.
+    fn push(&mut self, item: &Item, embedding: Option<(&Vectors, Length)>) -> Result<()> {
+        let vectors = embedding.map(|(vectors, _)| vectors);
+        if !self.is_json {
+            for vector in vectors.iter().flat_map(|vectors| vectors.rows()) {
+                let numbers: Vec<String> = vector.iter().map(ToString::to_string).collect();
+                self.lines.text(numbers.join(" "))?;
+            }
+            return self.lines.text("");
+        }
+        let line = Line {
+            index: item.index,
+            kept: &item.kept,
+            tokens: embedding.map_or(0, |(_, length)| length.tokens),
+            truncated: embedding.is_some_and(|(_, length)| length.truncated),
+            embeddings: vectors.map(|vectors| vectors.rows().collect()),
+            error: item.error.as_deref(),
+        };
+        self.lines.json(&line)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.lines.flush()
+    }
+
+    fn finish(self) -> Result<()> {
+        self.lines.commit()
+    }
+}

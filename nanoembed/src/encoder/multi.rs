@@ -1,0 +1,93 @@
+//! A vector for each token of a text, for late interaction.
+
+use nanoembed_core::kernel::{self, max_sim};
+use nanoembed_core::owned::LateSide;
+
+use super::Encoder;
+use super::backend::Length;
+use super::vector_kind::VectorKind;
+use super::vectors::Vectors;
+use crate::error::{Error, Result};
+use crate::progress::Silent;
+use crate::role::Role;
+
+impl Encoder {
+    /// The number of elements of a token's vector; 0 if the model does not
+    /// [make](Self::makes) one for each token.
+    #[must_use]
+    pub fn multi_dimensions(&self) -> usize {
+        self.0.backend.multi_dimensions()
+    }
+
+    /// Returns true if the model makes other vectors of a query than of a document: the role of a
+    /// text is then needed for [`embed_multi_all_as`](Self::embed_multi_all_as).
+    #[must_use]
+    pub fn tells_sides(&self) -> bool {
+        self.0.backend.tells_sides()
+    }
+
+    /// A vector for each token of a question, of a model that [makes](Self::makes) them: ColBERT, or
+    /// BGE-M3 beside its dense vectors. Each has length 1.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed); [`ErrorKind::OtherModel`](crate::ErrorKind::OtherModel) for other
+    /// models.
+    pub fn embed_multi_query(&self, text: &str) -> Result<Vectors> {
+        let (vectors, _) = self.embed_multi_all_as(Role::Query, &[text])?;
+        let none = || Error::bad_input("the model's vectors are empty");
+        vectors.into_iter().next().ok_or_else(none)
+    }
+
+    /// Vectors for the tokens of texts that answer questions, in their order, on all threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_multi_query`](Self::embed_multi_query).
+    pub fn embed_multi_documents<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vec<Vectors>> {
+        self.embed_multi_all_as(Role::Document, texts).map(|(vectors, _)| vectors)
+    }
+
+    /// Vectors for the tokens of texts of a role, and how much of each text was embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_multi_query`](Self::embed_multi_query); [`Kind::Usage`](crate::Kind::Usage) for
+    /// texts without a role if the model [tells them apart](Self::tells_sides).
+    pub fn embed_multi_all_as<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+    ) -> Result<(Vec<Vectors>, Vec<Length>)> {
+        let side = match (Role::from_prompt(&self.0.prompt), role) {
+            (Role::Query, _) | (Role::Text, Role::Query) => LateSide::Query,
+            (Role::Text, Role::Text) if self.tells_sides() => {
+                let message =
+                    "is needed: the model makes other vectors of a query than of a document";
+                return Err(Error::argument("as", message).with_hint(
+                    "`--as query` for questions, `--as document` for texts that answer",
+                ));
+            }
+            _ => LateSide::Document,
+        };
+        let (vectors, lengths) =
+            self.embed_others(VectorKind::Multi, role, texts, |backend, texts| {
+                backend.embed_multi(texts, side, &Silent)
+            })?;
+        let vectors =
+            vectors.into_iter().filter_map(|values| Vectors::new(self.multi_dimensions(), values));
+        Ok((vectors.collect(), lengths))
+    }
+}
+
+impl Vectors {
+    /// How well a document answers these vectors of a question: the sum over them of the largest dot
+    /// product with one of the document's; 0 if the document has none, or vectors of another size.
+    #[must_use]
+    pub fn max_sim(&self, document: &Self) -> f32 {
+        if self.dimensions() != document.dimensions() {
+            return 0.0;
+        }
+        max_sim::max_sim(&kernel::detect(), self.dimensions(), self.as_slice(), document.as_slice())
+    }
+}
