@@ -22,6 +22,8 @@ pub struct Refusing {
 thread_local! {
     /// Allocations of a thread until one fails; 0 for none.
     static LEFT: Cell<usize> = const { Cell::new(0) };
+    /// The least size that a thread refuses for a while, if that is more than the allocator's.
+    static LEAST: Cell<usize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
@@ -44,12 +46,21 @@ impl Refusing {
 
     /// Returns true if this allocation is to fail.
     fn is_refused(&self, block: Layout) -> bool {
-        let left = LEFT.get();
-        if left == 0 || block.size() < self.least || self.spared.contains(&block.size()) {
+        let (left, size) = (LEFT.get(), block.size());
+        let least = self.least.max(LEAST.get());
+        if left == 0 || size < least || self.spared.contains(&size) {
             return false;
         }
         LEFT.set(left - 1);
         left == 1
+    }
+
+    /// Runs `job` with all allocations smaller than `least` succeeding.
+    pub fn with_least<T>(&self, least: usize, job: impl FnOnce() -> T) -> T {
+        let before = LEAST.replace(least);
+        let done = job();
+        LEAST.set(before);
+        done
     }
 
     /// Runs `job` with its first allocation failing, then its second, until it succeeds without a

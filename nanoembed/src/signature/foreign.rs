@@ -114,9 +114,12 @@ fn zip(head: &[u8]) -> Foreign {
     }
 }
 
+/// The number of first bytes that tell text of two or four bytes a letter.
+const WIDE_BYTES: usize = 256;
+
 /// Text of two or four bytes a letter, with or without a byte order mark.
 fn wide_text(head: &[u8]) -> Option<Foreign> {
-    let start = head.get(..head.len().min(256)).unwrap_or(head);
+    let start = head.get(..head.len().min(WIDE_BYTES)).unwrap_or(head);
     let is_letter = |byte: u8| byte >= b' ' || byte.is_ascii_whitespace();
     let lanes = |width: usize, lane: usize| {
         start.chunks_exact(width).all(|unit| {
@@ -140,7 +143,7 @@ fn wide_text(head: &[u8]) -> Option<Foreign> {
 
 /// The start as UTF-16 without a byte order mark, little-endian and big-endian, up to where it is
 /// none.
-fn utf16(start: &[u8]) -> [String; 2] {
+fn utf16(start: &[u8]) -> [ShortText; 2] {
     let pairs = || start.chunks_exact(2).filter_map(|pair| pair.try_into().ok());
     let text = |units: &mut dyn Iterator<Item = u16>| {
         char::decode_utf16(units).map_while(Result::ok).collect()
@@ -149,15 +152,39 @@ fn utf16(start: &[u8]) -> [String; 2] {
 }
 
 /// The start as UTF-32, likewise.
-fn utf32(start: &[u8]) -> [String; 2] {
+fn utf32(start: &[u8]) -> [ShortText; 2] {
     let fours = || start.chunks_exact(4).filter_map(|four| four.try_into().ok());
     let text = |units: &mut dyn Iterator<Item = u32>| units.map_while(char::from_u32).collect();
     [text(&mut fours().map(u32::from_le_bytes)), text(&mut fours().map(u32::from_be_bytes))]
 }
 
+/// A text of at most [`WIDE_BYTES`] in UTF-16 or UTF-32.
+struct ShortText {
+    utf8: [u8; WIDE_BYTES / 2 * 3],
+    bytes: usize,
+}
+
+impl FromIterator<char> for ShortText {
+    fn from_iter<I: IntoIterator<Item = char>>(characters: I) -> Self {
+        let mut text = Self { utf8: [0; _], bytes: 0 };
+        for c in characters {
+            let rest = text.utf8.get_mut(text.bytes..);
+            let Some(rest) = rest.filter(|rest| rest.len() >= c.len_utf8()) else { break };
+            text.bytes += c.encode_utf8(rest).len();
+        }
+        text
+    }
+}
+
+impl ShortText {
+    fn as_str(&self) -> &str {
+        str::from_utf8(&self.utf8[..self.bytes]).unwrap_or_default()
+    }
+}
+
 /// True if one of these is text with numbers in it, which other bytes are hardly mistaken for.
-fn has_numbers(texts: &[String; 2]) -> bool {
-    texts.iter().any(|text| {
+fn has_numbers(texts: &[ShortText; 2]) -> bool {
+    texts.iter().map(ShortText::as_str).any(|text| {
         let is_text = !text.chars().any(|c| c.is_control() && !c.is_whitespace());
         let numbers = text.split_whitespace().filter(|field| is_number(field.as_bytes()));
         is_text && numbers.count() >= 2

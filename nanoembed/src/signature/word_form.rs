@@ -96,8 +96,8 @@ impl Form {
 fn after_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     let rest = lines.rest;
     let at_end = lines.at_end;
-    let rows: Vec<Line<'_>> = lines.take(SAMPLED_ROWS).collect();
-    let Some(first) = rows.first() else { return Form::Textdims };
+    let rows = || lines.clone().take(SAMPLED_ROWS);
+    let Some(first) = rows().next() else { return Form::Textdims };
     if first.is_row(sizes.cols) {
         return Form::Textdims;
     }
@@ -105,9 +105,10 @@ fn after_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
         return Form::Word2vec;
     }
     // Vectors of one number without sizes, whose first word is a number.
-    let are_pairs = rows.iter().all(|row| row.fields().count() == 2 && row.numbers() > 0);
-    let is_announced = at_end && sizes.words == rows.len() as u64;
-    match rows.len() > 1 && are_pairs && sizes.cols != 1 && !is_announced {
+    let are_pairs = rows().all(|row| row.fields().count() == 2 && row.numbers() > 0);
+    let count = rows().count();
+    let is_announced = at_end && sizes.words == count as u64;
+    match count > 1 && are_pairs && sizes.cols != 1 && !is_announced {
         true => Form::Text,
         false => Form::Textdims,
     }
@@ -132,10 +133,9 @@ fn are_binary_rows(mut rest: &[u8], sizes: Sizes, at_end: bool) -> bool {
 }
 
 fn is_floret(first: &Line<'_>, second: Option<Line<'_>>) -> bool {
-    let fields: Vec<&[u8]> = first.fields().collect();
-    let [counts @ .., _, _] = &fields[..] else { return false };
-    let Some(cols) = counts.get(1).and_then(|field| count(field)) else { return false };
-    let is_first_line = counts.len() == 6 && counts.iter().all(|field| count(field).is_some());
+    let Some(cols) = first.fields().nth(1).and_then(count) else { return false };
+    let is_first_line =
+        first.fields().count() == 8 && first.fields().take(6).all(|field| count(field).is_some());
     // A word and seven whole numbers look the same, but the next line tells.
     is_first_line
         && second.is_none_or(|line| {
@@ -209,19 +209,20 @@ impl<'h> Line<'h> {
 /// alone does not tell, as words may have blanks and look like numbers.
 pub fn most_common_cols(head: &[u8]) -> Option<usize> {
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    let mut counts: Vec<(usize, usize)> = Vec::new();
-    for line in SampledLines::new(text, false).filter(|line| line.is_whole).take(VOTING_ROWS) {
-        let Some(cols) = line.cols() else { continue };
-        match counts.iter_mut().find(|(known, _)| *known == cols) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((cols, 1)),
+    let lines = SampledLines::new(text, false).filter(|line| line.is_whole).take(VOTING_ROWS);
+    let mut counts = [(0, 0); VOTING_ROWS];
+    for cols in lines.filter_map(|line| line.cols()) {
+        let known = counts.iter_mut().find(|(known, count)| *known == cols || *count == 0);
+        if let Some((known, count)) = known {
+            (*known, *count) = (cols, *count + 1);
         }
     }
-    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let most = counts.iter().map(|(_, count)| *count).max().filter(|count| *count > 0)?;
     counts.iter().find(|(_, count)| *count == most).map(|(cols, _)| *cols)
 }
 
 /// The lines at a file's start.
+#[derive(Clone)]
 struct SampledLines<'h> {
     rest: &'h [u8],
     /// True if the file ends with them.

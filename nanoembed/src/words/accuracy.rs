@@ -1,5 +1,6 @@
 //! Analogies of a list that word vectors answer, counted section by section.
 
+use nanoembed_core::limit;
 use serde::Serialize;
 
 use super::file::{Indexed, WordFile};
@@ -95,13 +96,16 @@ impl<'w, 'b> Accuracy<'w, 'b> {
             return Ok(());
         };
         section.total += 1;
-        let mut query = vec![0.0; self.words.cols()];
-        let mut scratch = vec![0.0; self.words.cols() + self.words.scratch_needed()];
+        let cols = self.words.cols();
+        let mut query = limit::filled(cols, 0.0).map_err(failed)?;
+        let scratch = limit::filled(cols + self.words.scratch_needed(), 0.0);
+        let mut scratch = scratch.map_err(failed)?;
         let analogy = self.words.analogy([a, b, c], &mut query, &mut scratch).map_err(failed)?;
         if analogy.present == [true; 3] {
-            self.queries.extend(query);
+            limit::append(&mut self.queries, &query).map_err(failed)?;
             let skip = analogy.rows.into_iter().flatten().collect();
-            self.questions.push(Question { section: number, answer, skip });
+            let question = Question { section: number, answer, skip };
+            limit::push(&mut self.questions, question).map_err(failed)?;
         }
         if self.questions.len() == QUERIES {
             self.answer()?;

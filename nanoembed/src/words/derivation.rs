@@ -3,16 +3,16 @@
 
 use std::io::Write;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::{
     BrokenUtf8, CODES, EMBEDDINGS, Finalfusion, FinalfusionPlan, NORMS, ROW_NORMS, Storage,
     StorageSpec,
 };
 use nanoembed_core::subword::{Subwords, WordVocabulary};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::file::WordFile;
 use super::listed_ngrams::Listed;
-use super::write::fifu::{self, FifuWriter, Stop, bytes_of};
+use super::write::fifu::{self, FifuWriter, Stop};
 use crate::error::{Error, Result};
 
 type Target<'t> = (&'t mut dyn Write, &'t str);
@@ -82,12 +82,12 @@ pub fn reconstruct(opened: &WordFile<'_>, to: Target<'_>, mut on_row: impl FnMut
     let rows = opened.file.layout().storage.rows();
     let cols = opened.file.layout().storage.cols();
     with_storage(opened, StorageSpec::Array { rows, cols }, to, |writer| {
-        let mut row = vec![0.0; words.cols()];
-        let mut scratch = vec![0.0; words.scratch_needed()];
+        let mut row = limit::filled(words.cols(), 0.0)?;
+        let mut scratch = limit::filled(words.scratch_needed(), 0.0)?;
         for ordinal in 0..rows {
             let read = words.row(ordinal, &mut row, &mut scratch);
             read.map_err(|error| opened.failure(error))?;
-            writer.data(&bytes_of(&row))?;
+            fifu::floats(writer, &row)?;
             on_row();
         }
         Ok(())

@@ -8,7 +8,7 @@ use nanoembed_core::format::finalfusion::{
 };
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::words::{Index, IndexOptions, Memory, Source, Stored, Words};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::policy::Policy;
 use crate::error::{Error, Result, name_of};
@@ -92,7 +92,7 @@ fn index(
     // Every word has four bytes at least in the file, so this is bounded by the file's size.
     let seed = RandomState::new().hash_one(0);
     let options = IndexOptions { seed, duplicates: policy.core_duplicates() };
-    Index::build(source, layout, options, vec![0; needed], scratch)
+    Index::build(source, layout, options, limit::filled(needed, 0)?, scratch)
 }
 
 impl OnDisk {
@@ -105,9 +105,9 @@ impl OnDisk {
     ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), CoreError> {
         let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         let whole = usize::try_from(self.len()).unwrap_or(usize::MAX);
-        let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
+        let mut buffer = limit::filled(MAX_ITEM_BYTES.min(whole), 0)?;
         let mut seek = Seek::new(self, decoder, &mut buffer).without_data();
-        let mut rows = vec![None; wanted.len()];
+        let mut rows = limit::filled(wanted.len(), None)?;
         let mut on_event = |event: Event<'_>| {
             if let Event::Token { id, bytes } = event {
                 for (word, row) in wanted.iter().zip(&mut rows) {

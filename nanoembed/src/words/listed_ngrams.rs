@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::{ErrorKind, limit};
 
 use super::file::WordFile;
-use super::vocabulary::{Known, WordList};
+use super::vocabulary::{NotAdded, WordList};
 use crate::error::{Error, Result};
-use crate::units;
+use crate::{hashed, units};
 
 /// The most bytes of n-grams that are listed: for each byte of the file, and for a file of any
 /// size. Usual lengths of three to six letters list fewer than the file has.
@@ -46,9 +46,10 @@ impl Listed {
         for (number, word) in opened.file.words().enumerate() {
             let Ok(word) = str::from_utf8(word) else { continue };
             // The rows come in the order of the n-grams: start after start, the longest first.
-            let bracketed = [vocabulary.begin.as_str(), word, vocabulary.end.as_str()].concat();
-            let ends: Vec<usize> =
-                bracketed.char_indices().map(|(at, _)| at).chain([bracketed.len()]).collect();
+            let parts = [vocabulary.begin.as_str(), word, vocabulary.end.as_str()];
+            let bracketed = limit::joined(&parts).map_err(|error| opened.failure(error))?;
+            let ends = bracketed.char_indices().map(|(at, _)| at).chain([bracketed.len()]);
+            let ends = limit::collected(ends).map_err(|error| opened.failure(error))?;
             let chars = ends.len() - 1;
             room.see(seen(chars, (min_n, max_n)), number)?;
             let mut ngrams = (0..chars).flat_map(|start| {
@@ -62,7 +63,14 @@ impl Listed {
                 };
                 let bucket = row.saturating_sub(vocabulary.words.into());
                 let ngram = &bracketed.as_bytes()[ends[start]..ends[end]];
-                refused = listed.add(ngram, bucket).and_then(|added| room.list(added, number));
+                refused = match listed.add(ngram, bucket) {
+                    Ok(added) => room.list(added, number),
+                    Err(NotAdded::Known(_)) => Ok(()),
+                    Err(NotAdded::Failed(error)) => Err(opened.failure(error)),
+                    Err(NotAdded::Full) => {
+                        Err(room.refuse("more n-grams than a file can have", number))
+                    }
+                };
                 Ok(())
             });
             taken.map_err(|error| room.refuse_word(error.kind(), number))?;
@@ -71,21 +79,16 @@ impl Listed {
         Ok(listed)
     }
 
-    /// Adds an n-gram unless it is there; how many bytes it takes.
-    fn add(&mut self, ngram: &[u8], bucket: u64) -> Result<u64> {
-        match self.ngrams.insert(ngram) {
-            Ok(_) => {}
-            Err(Known::At(_)) => return Ok(0),
-            Err(Known::Full) => {
-                return Err(Error::input(ErrorKind::BadCount, "more n-grams than a file can have"));
-            }
-        }
+    /// Adds an n-gram; how many bytes it takes.
+    fn add(&mut self, ngram: &[u8], bucket: u64) -> Result<u64, NotAdded> {
+        self.ngrams.insert(ngram)?;
         let next = self.buckets.len() as u64;
-        let row = *self.row_of_bucket.entry(bucket).or_insert(next);
-        if row == next {
-            self.buckets.push(bucket);
+        let row = self.row_of_bucket.get(&bucket).copied();
+        if row.is_none() {
+            hashed::insert(&mut self.row_of_bucket, bucket, next)?;
+            limit::push(&mut self.buckets, bucket)?;
         }
-        self.rows.push(row);
+        limit::push(&mut self.rows, row.unwrap_or(next))?;
         Ok(ngram.len() as u64 + ENTRY_BYTES)
     }
 

@@ -1,11 +1,18 @@
 //! The metadata of `.fifu` files: TOML.
 
 use nanoembed_core::text::toml::{TomlEntries, TomlValue};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::{Map, Value as Json};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::error::{Error, Result};
+
+/// The most bytes of a document that is edited. Real ones have some hundred.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The most bytes that the tree of a document takes for each of its bytes, also while it is made:
+/// 140 were measured, for arrays of digits.
+const TREE_BYTES: usize = 192;
 
 /// Entries as JSON, tables as objects in objects. Values that are no scalars are texts as TOML
 /// spells them.
@@ -34,9 +41,13 @@ pub fn json(document: &str) -> Result<Map<String, Json>, CoreError> {
     Ok(root)
 }
 
-/// `document` with `entries` added or replaced. A key may lead through tables by dots; a value that
+/// `document` with `entries` added or replaced, unchanged without any. A key may lead through tables by dots; a value that
 /// is a TOML scalar or array is taken as that, anything else as a text.
 pub fn edited(document: &str, entries: &[(String, String)]) -> Result<String> {
+    if entries.is_empty() {
+        TomlEntries::new(document).try_for_each(|entry| entry.map(drop)).map_err(in_metadata)?;
+        return limit::copied(document).map_err(in_metadata);
+    }
     let mut root = parse(document)?;
     for (key, value) in entries {
         let value = value.parse().unwrap_or_else(|_| toml_edit::Value::from(value));
@@ -73,8 +84,14 @@ pub fn value_of(document: &str, key: &str) -> Result<Option<String>> {
     }))
 }
 
-/// A document that is TOML.
+/// A document that is TOML, of at most [`MOST_BYTES`]. Its tree takes memory that is not refused:
+/// as much is reserved before, and returned.
 pub fn parse(document: &str) -> Result<DocumentMut> {
+    if document.len() > MOST_BYTES {
+        let message = format!("the metadata has {} bytes, more than are edited", document.len());
+        return Err(Error::input(ErrorKind::OverLimit, message));
+    }
+    limit::reserved::<[u8; TREE_BYTES]>(document.len()).map(drop).map_err(in_metadata)?;
     document.parse().map_err(|error: toml_edit::TomlError| {
         let failure = Error::input(ErrorKind::BadToml, error.message());
         match error.span() {
@@ -82,6 +99,14 @@ pub fn parse(document: &str) -> Result<DocumentMut> {
             None => failure,
         }
     })
+}
+
+fn in_metadata(error: CoreError) -> Error {
+    let failure = Error::input(error.kind(), error.message());
+    match error.offset() {
+        Some(offset) => failure.at(format_args!("metadata byte {offset}")),
+        None => failure,
+    }
 }
 
 #[cfg(test)]
@@ -105,5 +130,9 @@ mod tests {
         assert_eq!(read, r#"{"a":2.5,"t":{"b":"x","c":"some words"},"u":{"v":"[1, 2]"}}"#);
         assert!(edited(before, &[("a.b".into(), "1".into())]).is_err());
         assert!(edited("a = ", &[]).is_err());
+        assert_eq!(edited(before, &[]).unwrap(), before);
+        let long = "#".repeat(MOST_BYTES + 1);
+        assert_eq!(edited(&long, &[]).unwrap(), long);
+        assert_eq!(edited(&long, &entries).unwrap_err().code(), ErrorKind::OverLimit.code());
     }
 }

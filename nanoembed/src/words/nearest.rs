@@ -10,11 +10,12 @@ use std::ops::Range;
 use nanoembed_core::format::finalfusion::Storage;
 use nanoembed_core::kernel::{self, FloatOperand, Product, Strides};
 use nanoembed_core::words::{Scored, SearchMemory, TopK, normalize};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use super::file::Indexed;
 use crate::error::Result;
+use crate::parallel;
 
 /// The number of queries that share a pass over the matrix.
 pub const QUERIES: usize = 64;
@@ -47,37 +48,34 @@ impl<'w, 'b> Nearest<'w, 'b> {
         let words = self.words;
         let total = words.layout().vocabulary.words;
         let limit = limit.min(total as usize);
-        if skip.is_empty() {
-            return Ok(Vec::new());
+        if skip.is_empty() || limit == 0 {
+            return limit::exactly(skip.iter().map(|_| Vec::new()));
         }
         if !self.has_unit_rows {
             queries.chunks_mut(words.cols()).for_each(|query| _ = normalize(query));
         }
         let parts = u32::try_from(rayon::current_num_threads()).unwrap_or(1).max(1);
         let part_rows = total.div_ceil(parts).max(1024);
-        let starts: Vec<u32> = (0..total).step_by(part_rows as usize).collect();
-        let found: Vec<Vec<Vec<Scored>>> = starts
-            .par_iter()
-            .map(|&start| {
-                let rows = start..total.min(start.saturating_add(part_rows));
-                let mut memory = vec![vec![Scored::default(); limit]; skip.len()];
-                let kept = memory.iter_mut().zip(skip);
-                let mut tops: Vec<TopK<'_>> =
-                    kept.map(|(memory, skip)| TopK::new(memory, skip)).collect();
-                match self.has_unit_rows {
-                    true => self.offer_products(rows, queries, &mut tops)?,
-                    false => self.offer_cosines(rows, queries, &mut tops)?,
-                }
-                Ok(tops.iter().map(|top| top.rows().to_vec()).collect())
-            })
-            .collect::<Result<_, CoreError>>()?;
-        let merge = |(query, skip): (usize, &Vec<u32>)| {
-            let mut memory = vec![Scored::default(); limit];
+        let starts = limit::exactly((0..total).step_by(part_rows as usize))?;
+        let copied = |rows: &[Scored]| limit::exactly(rows.iter().copied());
+        let found = parallel::gathered(starts.par_iter().map(|&start| {
+            let rows = start..total.min(start.saturating_add(part_rows));
+            let length = limit.saturating_mul(skip.len());
+            let mut memory = limit::filled(length, Scored::default())?;
+            let kept = memory.chunks_exact_mut(limit).zip(skip);
+            let mut tops = limit::exactly(kept.map(|(memory, skip)| TopK::new(memory, skip)))?;
+            match self.has_unit_rows {
+                true => self.offer_products(rows, queries, &mut tops)?,
+                false => self.offer_cosines(rows, queries, &mut tops)?,
+            }
+            limit::gathered(tops.iter().map(|top| copied(top.rows())))
+        }))?;
+        limit::gathered(skip.iter().enumerate().map(|(query, skip)| {
+            let mut memory = limit::filled(limit, Scored::default())?;
             let mut top = TopK::new(&mut memory, skip);
             found.iter().try_for_each(|part| words.merge(&mut top, &part[query]))?;
-            Ok(words.ranked(top)?.to_vec())
-        };
-        skip.iter().enumerate().map(merge).collect()
+            copied(words.ranked(top)?)
+        }))
     }
 
     /// Offers words by the dot products of their rows as they are.
@@ -89,7 +87,8 @@ impl<'w, 'b> Nearest<'w, 'b> {
     ) -> Result<(), CoreError> {
         let needed = self.words.search_memory_needed(tops.len());
         let needed = needed.ok_or(CoreError::without_offset(ErrorKind::BufferTooSmall))?;
-        let memory = SearchMemory { floats: &mut vec![0.0; needed], tile: &mut [] };
+        let mut floats = limit::filled(needed, 0.0)?;
+        let memory = SearchMemory { floats: &mut floats, tile: &mut [] };
         self.words.search(kernel::detect().product_f32, rows, queries, tops, memory)
     }
 
@@ -103,9 +102,9 @@ impl<'w, 'b> Nearest<'w, 'b> {
         let (words, cols) = (self.words, self.words.cols());
         let product = kernel::detect().product_f32;
         let strides = Strides { token: BLOCK_ROWS, row: 1 };
-        let mut block = vec![0.0; BLOCK_ROWS * cols];
-        let mut scratch = vec![0.0; words.scratch_needed()];
-        let mut scores = vec![0.0; BLOCK_ROWS * tops.len()];
+        let mut block = limit::filled(BLOCK_ROWS * cols, 0.0)?;
+        let mut scratch = limit::filled(words.scratch_needed(), 0.0)?;
+        let mut scores = limit::filled(BLOCK_ROWS * tops.len(), 0.0)?;
         for start in rows.clone().step_by(BLOCK_ROWS) {
             let rows = start..rows.end;
             for (row, vector) in rows.clone().zip(block.chunks_exact_mut(cols)) {
@@ -131,7 +130,8 @@ fn has_unit_rows(words: &Indexed<'_>) -> Result<bool, CoreError> {
         Storage::Quantized(_) => 0.5,
     };
     let total = words.layout().vocabulary.words;
-    let (mut vector, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
+    let mut vector = limit::filled(words.cols(), 0.0)?;
+    let mut scratch = limit::filled(words.scratch_needed(), 0.0)?;
     for row in (0..total).step_by((total as usize).div_ceil(SAMPLE).max(1)) {
         words.row(row.into(), &mut vector, &mut scratch)?;
         let square: f32 = vector.iter().map(|value| value * value).sum();

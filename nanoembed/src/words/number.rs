@@ -5,6 +5,9 @@ use nanoembed_core::words::normalize;
 
 use crate::error::{Error, Result};
 
+/// The most bytes of a field that messages show.
+const MOST_SHOWN: usize = 64;
+
 /// The number that `field` spells, or its fault.
 pub fn parse(field: &[u8]) -> Result<f32, String> {
     let number = str::from_utf8(field).ok().and_then(|field| field.parse::<f32>().ok());
@@ -13,7 +16,9 @@ pub fn parse(field: &[u8]) -> Result<f32, String> {
         Some(_) => "not a finite number of 32 bits",
         None => "not a number",
     };
-    Err(format!("\"{}\" is {wrong}", String::from_utf8_lossy(field)))
+    let shown = &field[..field.len().min(MOST_SHOWN)];
+    let cut = if shown.len() < field.len() { "…" } else { "" };
+    Err(format!("\"{}{cut}\" is {wrong}", String::from_utf8_lossy(shown)))
 }
 
 /// Refuses a row with a number that is not finite; `place` puts the row's place into the failure.

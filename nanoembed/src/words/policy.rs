@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use nanoembed_core::format::finalfusion::BrokenUtf8;
 use nanoembed_core::words::Duplicates;
+use nanoembed_core::{Error, limit};
 
 use crate::choice::choices;
 
@@ -79,15 +80,34 @@ impl Policy {
 }
 
 impl OnBrokenUtf8 {
-    /// The word as it goes on; how many bytes are valid if it may not.
-    pub(crate) fn accept(self, word: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
+    /// The word as it goes on.
+    pub(crate) fn accept(self, word: &[u8]) -> Result<Cow<'_, [u8]>, NotAccepted> {
         match (str::from_utf8(word), self) {
             (Ok(_), _) | (Err(_), Self::Bytes) => Ok(word.into()),
-            (Err(_), Self::Lossy) => match String::from_utf8_lossy(word) {
-                Cow::Borrowed(text) => Ok(text.as_bytes().into()),
-                Cow::Owned(text) => Ok(text.into_bytes().into()),
-            },
-            (Err(error), Self::Error) => Err(error.valid_up_to()),
+            (Err(_), Self::Lossy) => {
+                Ok(lossy(word).map_err(NotAccepted::Failed)?.into_bytes().into())
+            }
+            (Err(error), Self::Error) => Err(NotAccepted::Broken { valid: error.valid_up_to() }),
         }
     }
+}
+
+/// The reason that a word does not go on.
+pub(crate) enum NotAccepted {
+    /// It is not UTF-8 after so many bytes.
+    Broken { valid: usize },
+    /// There is no memory for it.
+    Failed(Error),
+}
+
+/// The text of a word, with U+FFFD for what is not UTF-8.
+pub(crate) fn lossy(word: &[u8]) -> Result<String, Error> {
+    let mut text = String::new();
+    for chunk in word.utf8_chunks() {
+        limit::write(&mut text, chunk.valid())?;
+        if !chunk.invalid().is_empty() {
+            limit::write(&mut text, "\u{fffd}")?;
+        }
+    }
+    Ok(text)
 }

@@ -6,15 +6,16 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::finalfusion::{Storage, StorageSpec};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::words::{DROPPED, Memory, Words, is_dropped, normalize};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use super::derivation;
 use super::file::WordFile;
 use super::policy::Policy;
 use super::train::Numbers;
+use super::train::kmeans::Centroids;
 use super::train::product::{Quantizer, RotationKind, Spec};
-use super::write::fifu::bytes_of;
+use super::write::fifu;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
@@ -22,7 +23,7 @@ use crate::progress::{Observer, Progress};
 use crate::signature::foreign;
 
 /// The number of rows that are encoded at a time.
-const BLOCK_ROWS: u64 = 4096;
+const BLOCK_ROWS: usize = 4096;
 
 /// The vectors of a `.fifu` file on their way to codes: parts of each become numbers of centroids
 /// that are trained on them (product quantisation).
@@ -171,6 +172,7 @@ impl Quantization {
             spec.cols / spec.parts
         ));
         let quantizer = Quantizer::train(&rows.sample(self)?, spec);
+        let quantizer = quantizer.map_err(|error| opened.failure(error))?;
         let mut file = NewFile::create(&self.output, true)?;
         let name = file.name();
         let row_bytes = u64::from(storage.cols()) * 4;
@@ -191,10 +193,10 @@ impl Quantization {
         };
         derivation::with_storage(&opened, storage, (&mut file, &name), |writer| {
             if let Some(rotation) = &quantizer.rotation {
-                writer.data(&bytes_of(&rotation.rows))?;
+                fifu::floats(writer, &rotation.rows)?;
             }
-            writer.data(&bytes_of(&quantizer.subquantizers()))?;
-            writer.data(&bytes_of(&encoded.norms))?;
+            fifu::floats(writer, quantizer.subquantizers().flat_map(Centroids::numbers))?;
+            fifu::floats(writer, &encoded.norms)?;
             Ok(writer.data(&encoded.codes)?)
         })?;
         drop(progress);
@@ -297,12 +299,14 @@ impl RowReader<'_, '_> {
     /// out.
     fn sample(&self, options: &Quantization) -> Result<Vec<f32>> {
         let rows = usize::try_from(self.opened.file.layout().storage.rows()).unwrap_or(usize::MAX);
+        let failed = |error| self.opened.failure(error);
         let mut sample = Vec::new();
-        let mut row = vec![0.0; self.words.cols()];
-        for at in Numbers::new(options.seed).sample(rows, options.sample as usize) {
+        let mut row = limit::filled(self.words.cols(), 0.0).map_err(failed)?;
+        let chosen = Numbers::new(options.seed).sample(rows, options.sample as usize);
+        for at in chosen.map_err(failed)? {
             let norm = self.read(at as u64, &mut row)?;
             if norm != 0.0 && row.iter().all(|value| value.is_finite()) {
-                sample.extend_from_slice(&row);
+                limit::append(&mut sample, &row).map_err(failed)?;
             }
         }
         Ok(sample)
@@ -316,30 +320,39 @@ impl RowReader<'_, '_> {
         encoded: &mut Encoded,
         mut on_rows: impl FnMut(u64),
     ) -> Result<()> {
+        let failed = |error| self.opened.failure(error);
         let rows = self.opened.file.layout().storage.rows();
-        let mut next = 0;
-        while next < rows {
-            let block: Vec<u64> = (next..rows.min(next + BLOCK_ROWS)).collect();
-            let done: Vec<(f32, Vec<u8>, f64)> = block
-                .par_iter()
-                .map(|&at| {
-                    let (mut row, mut codes) = (vec![0.0; spec.cols], vec![0; spec.parts]);
-                    let norm = self.read(at, &mut row)?;
-                    quantizer.encode(&row, &mut codes);
-                    Ok((norm, codes.clone(), quantizer.squared_error(&row, &codes)))
-                })
-                .collect::<Result<_>>()?;
-            for (norm, codes, error) in done {
+        let memory = || -> Result<_, CoreError> {
+            Ok((limit::filled(spec.cols, 0.0)?, quantizer.scratch()?))
+        };
+        let all = usize::try_from(rows).unwrap_or(usize::MAX);
+        encoded.codes = limit::filled(all.saturating_mul(spec.parts), 0).map_err(failed)?;
+        if self.norms {
+            encoded.norms = limit::reserved(all).map_err(failed)?;
+        }
+        // The length of each row of a block, and the squared error of its codes.
+        let mut measures = limit::filled(BLOCK_ROWS, (0.0_f32, 0.0_f64)).map_err(failed)?;
+        let blocks = encoded.codes.chunks_mut(BLOCK_ROWS * spec.parts);
+        for (first, codes) in (0..rows).step_by(BLOCK_ROWS).zip(blocks) {
+            let measures = &mut measures[..codes.len() / spec.parts];
+            measures
+                .par_iter_mut()
+                .zip(codes.par_chunks_exact_mut(spec.parts))
+                .enumerate()
+                .try_for_each_init(&memory, |memory, (at, (measures, codes))| {
+                    let (row, scratch) = memory.as_mut().map_err(|error| failed(*error))?;
+                    let norm = self.read(first + at as u64, row)?;
+                    codes.copy_from_slice(quantizer.encode(row, scratch));
+                    *measures = (norm, quantizer.squared_error(scratch));
+                    Ok(())
+                })?;
+            for &(norm, error) in &*measures {
                 let square = f64::from(norm) * f64::from(norm);
-                if self.norms {
-                    encoded.norms.push(norm);
-                }
-                encoded.codes.extend(codes);
                 encoded.squared_error += error * square;
                 encoded.squares += square;
+                encoded.norms.extend(self.norms.then_some(norm));
             }
-            on_rows(block.len() as u64);
-            next += BLOCK_ROWS;
+            on_rows(measures.len() as u64);
         }
         Ok(())
     }

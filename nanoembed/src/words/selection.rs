@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use nanoembed_core::format::finalfusion::FinalfusionPlan;
+use nanoembed_core::limit;
 use nanoembed_core::subword::WordVocabulary;
 
-use super::vocabulary::WordList;
-use super::write::fifu::{self, bytes_of, simple};
+use super::vocabulary::{NotAdded, WordList};
+use super::write::fifu::{self, simple};
 use super::write::spool::RowSpool;
 use crate::error::{Error, Result, name_of};
 
@@ -29,10 +30,12 @@ impl Selected {
 
     /// Adds a word unless it is there.
     pub fn push(&mut self, word: &str, vector: &[f32], norm: f32) -> Result<()> {
-        if self.words.insert(word.as_bytes()).is_err() {
-            return Ok(());
+        let failed = |error| Error::in_file(&self.name, error);
+        match self.words.insert(word.as_bytes()) {
+            Ok(_) => limit::push(&mut self.norms, norm).map_err(failed)?,
+            Err(NotAdded::Failed(error)) => return Err(failed(error)),
+            Err(NotAdded::Known(_) | NotAdded::Full) => return Ok(()),
         }
-        self.norms.push(norm);
         self.spool.push(vector).map_err(|error| Error::writing(&self.name, &error))
     }
 
@@ -55,7 +58,7 @@ impl Selected {
         fifu::write(plan, to, |writer| {
             words.iter().try_for_each(|word| writer.word(word))?;
             spool.replay(|bytes| Ok(writer.data(bytes)?))?;
-            Ok(writer.data(&bytes_of(&norms))?)
+            Ok(fifu::floats(writer, &norms)?)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The words that are nearest to others, and those that are to a word as others are.
 
+use nanoembed_core::limit;
 use nanoembed_core::words::Scored;
 
 use super::file::{Indexed, WordFile};
@@ -16,21 +17,23 @@ pub fn similar<W: AsRef<str>>(
 ) -> Result<Vec<Option<Vec<Scored>>>> {
     let failed = |error| opened.failure(error);
     let (mut queries, mut skip, mut has_vector) = (Vec::new(), Vec::new(), Vec::new());
-    let mut vector = vec![0.0; indexed.cols()];
-    let mut scratch = vec![0.0; indexed.scratch_needed()];
+    let mut vector = limit::filled(indexed.cols(), 0.0).map_err(failed)?;
+    let mut scratch = limit::filled(indexed.scratch_needed(), 0.0).map_err(failed)?;
     for word in words.iter().map(AsRef::as_ref) {
         let found = indexed.vector(word, &mut vector, &mut scratch);
         let found = found.map_err(|error| opened.failure_of(word, error))?;
         // All n-grams of a pruned model's word may be dropped: a vector without a direction.
         let has_one = found.is_some_and(|it| it.norm != 0.0 || vector.iter().any(|x| *x != 0.0));
-        has_vector.push(has_one);
+        limit::push(&mut has_vector, has_one).map_err(failed)?;
         if has_one {
-            queries.extend_from_slice(&vector);
-            skip.push(indexed.find(word.as_bytes()).map_err(failed)?.into_iter().collect());
+            limit::append(&mut queries, &vector).map_err(failed)?;
+            let own = indexed.find(word.as_bytes()).map_err(failed)?.into_iter().collect();
+            limit::push(&mut skip, own).map_err(failed)?;
         }
     }
     let mut found = nearest.find(&mut queries, &skip, limit).map_err(failed)?.into_iter();
-    Ok(has_vector.into_iter().map(|has_one| if has_one { found.next() } else { None }).collect())
+    let all = has_vector.into_iter().map(|has_one| if has_one { found.next() } else { None });
+    limit::exactly(all).map_err(failed)
 }
 
 /// The words that are to `c` as `b` is to `a`, at most `limit`; those of the three that `masks`
@@ -42,8 +45,9 @@ pub fn analogous(
     limit: usize,
 ) -> Result<Vec<Scored>> {
     let failed = |error| opened.failure(error);
-    let mut query = vec![0.0; indexed.cols()];
-    let mut scratch = vec![0.0; indexed.cols() + indexed.scratch_needed()];
+    let mut query = limit::filled(indexed.cols(), 0.0).map_err(failed)?;
+    let scratch = limit::filled(indexed.cols() + indexed.scratch_needed(), 0.0);
+    let mut scratch = scratch.map_err(failed)?;
     let analogy = indexed.analogy(words, &mut query, &mut scratch).map_err(failed)?;
     if let Some((word, _)) = words.iter().zip(analogy.present).find(|(_, present)| !present) {
         return Err(no_vector(opened, word));

@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::limit;
 use nanoembed_core::words::Scored;
 
 use super::convert::{WordOptions, as_finalfusion};
 use super::file::{Indexed, WordFile};
 use super::nearest::Nearest;
-use super::policy::Policy;
+use super::policy::{Policy, lossy};
 use super::read::start::Start;
 use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
@@ -119,8 +120,9 @@ impl Words {
     /// If the word is longer than the file's subwords allow.
     pub fn get(&self, word: &str) -> Result<Option<Vec<f32>>> {
         let Inner { opened, indexed, .. } = &*self.0;
-        let mut vector = vec![0.0; indexed.cols()];
-        let mut scratch = vec![0.0; indexed.scratch_needed()];
+        let filled = |length| limit::filled(length, 0.0).map_err(|error| opened.failure(error));
+        let mut vector = filled(indexed.cols())?;
+        let mut scratch = filled(indexed.scratch_needed())?;
         let found = indexed.vector(word, &mut vector, &mut scratch);
         let found = found.map_err(|error| opened.failure_of(word, error))?;
         Ok(found.map(|found| {
@@ -163,11 +165,10 @@ impl Words {
     fn neighbours(&self, found: &[Scored]) -> Result<Vec<Neighbour>> {
         let Inner { opened, indexed, .. } = &*self.0;
         let neighbour = |scored: &Scored| {
-            let word = indexed.word(scored.row).map_err(|error| opened.failure(error))?;
-            let word = String::from_utf8_lossy(word).into_owned();
+            let word = lossy(indexed.word(scored.row)?)?;
             Ok(Neighbour { word, similarity: scored.cosine() })
         };
-        found.iter().map(neighbour).collect()
+        limit::gathered(found.iter().map(neighbour)).map_err(|error| opened.failure(error))
     }
 }
 

@@ -3,6 +3,9 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
+use nanoembed_core::{Error as CoreError, limit};
+
+use crate::error::NO_MEMORY;
 
 /// Words, one after the other, and a table that finds them.
 #[derive(Debug, Default)]
@@ -14,17 +17,19 @@ pub struct WordList {
 }
 
 impl WordList {
-    /// Adds a word: its row, or the one that it has already.
-    pub fn insert(&mut self, word: &[u8]) -> Result<u32, Known> {
+    /// Adds a word and returns its row.
+    pub fn insert(&mut self, word: &[u8]) -> Result<u32, NotAdded> {
         let Self { bytes, ends, rows, hasher } = self;
         let hash = hasher.hash_one(word);
         if let Some(&row) = rows.find(hash, |&row| word_at(bytes, ends, row) == word) {
-            return Err(Known::At(row));
+            return Err(NotAdded::Known(row));
         }
         let row =
-            u32::try_from(ends.len()).ok().filter(|&row| row < u32::MAX).ok_or(Known::Full)?;
-        bytes.extend_from_slice(word);
-        ends.push(bytes.len());
+            u32::try_from(ends.len()).ok().filter(|&row| row < u32::MAX).ok_or(NotAdded::Full)?;
+        let hashed = |&row: &u32| hasher.hash_one(word_at(bytes, ends, row));
+        rows.try_reserve(1, hashed).map_err(|_| NO_MEMORY)?;
+        limit::append(bytes, word)?;
+        limit::push(ends, bytes.len())?;
         rows.insert_unique(hash, row, |&row| hasher.hash_one(word_at(bytes, ends, row)));
         Ok(row)
     }
@@ -48,11 +53,19 @@ impl WordList {
 
 /// The reason that a word was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum NotAdded {
     /// It has this row already.
-    At(u32),
+    Known(u32),
     /// There are as many words as a file can have.
     Full,
+    /// There is no memory for it.
+    Failed(CoreError),
+}
+
+impl From<CoreError> for NotAdded {
+    fn from(error: CoreError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 fn word_at<'v>(bytes: &'v [u8], ends: &[usize], row: u32) -> &'v [u8] {
@@ -72,8 +85,8 @@ mod tests {
         for number in 0..1000_u32 {
             assert_eq!(words.insert(number.to_string().as_bytes()), Ok(number + 1));
         }
-        assert_eq!(words.insert(b"999"), Err(Known::At(1000)));
-        assert_eq!(words.insert(b""), Err(Known::At(0)));
+        assert_eq!(words.insert(b"999"), Err(NotAdded::Known(1000)));
+        assert_eq!(words.insert(b""), Err(NotAdded::Known(0)));
         assert_eq!((words.len(), words.bytes()), (1001, 10 + 180 + 2700));
         assert_eq!(words.iter().nth(13), Some(&b"12"[..]));
     }

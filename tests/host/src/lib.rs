@@ -4,11 +4,13 @@
 //! * [`words`]: word vectors in other programs' formats.
 //! * [`models`]: converted models, and folders of shards.
 //!
-//! And [`complexity`]: growing inputs, to check how work grows.
+//! And [`complexity`]: growing inputs, to check how work grows; [`refused`]: jobs with their
+//! allocations failing.
 
 pub mod c;
 pub mod complexity;
 pub mod models;
+pub mod refused;
 pub mod words;
 
 use nanoembed_tests::fuzz::{self, Target};

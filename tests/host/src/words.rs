@@ -77,14 +77,14 @@ fn fasttext(file: &[u8]) -> Result<(), Error> {
     let mut row = vec![0.0; model.cols() as usize];
     assert!(row.len() <= file.len() && model.words.len() <= file.len());
     for word in 0..model.words.len().min(20) {
-        model.word(word, &mut row);
+        model.word(word, &mut row).expect("memory");
     }
     let words = u32::try_from(model.words.len()).expect("fewer than bytes");
     let buckets = model.vocabulary(words).subwords.rows().unwrap_or(0);
     for bucket in 0..u32::try_from(buckets.min(20)).unwrap_or(0) {
         model.bucket(bucket, &mut row);
     }
-    assert!(!model.arguments.toml().is_empty());
+    assert!(!model.arguments.toml().expect("memory").is_empty());
     Ok(())
 }
 

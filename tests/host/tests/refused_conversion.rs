@@ -9,7 +9,6 @@
 //! memory than its spelling.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, io};
@@ -20,7 +19,7 @@ use nanoembed::convert::{
     Conversion, Dequantization, Migration, QuantType, Quantization, Target, Writing,
 };
 use nanoembed::{Error, Observer, Silent};
-use nanoembed_core::ErrorKind;
+use nanoembed_host_tests::refused;
 use nanoembed_tests::refusing::Refusing;
 use tempfile::TempDir;
 
@@ -67,44 +66,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         copy(&entry.path(), &to.join(entry.file_name()))
     })
-}
-
-/// Files by their names.
-type Files = BTreeMap<OsString, Vec<u8>>;
-
-/// Takes all files from the folder `out`.
-fn take(out: &Path) -> Files {
-    let entries = fs::read_dir(out).expect("a folder").map(|entry| entry.expect("an entry"));
-    let mut files = Files::new();
-    for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name());
-        if path.is_dir() {
-            let inner = take(&path).into_iter();
-            files.extend(inner.map(|(inner, bytes)| (Path::new(&name).join(inner).into(), bytes)));
-            fs::remove_dir(path).expect("an empty folder");
-        } else {
-            files.insert(name, fs::read(&path).expect("what was written"));
-            fs::remove_file(path).expect("a file");
-        }
-    }
-    files
-}
-
-/// Checks what a conversion left in the folder `out`, and removes it; `whole` is all that it writes
-/// without a failure.
-fn judge(name: &str, outcome: Result<(), Error>, out: &Path, whole: &mut Option<Files>) {
-    let written = take(out);
-    match outcome {
-        Ok(()) => {
-            assert!(!written.is_empty(), "{name}: nothing is written");
-            let whole = whole.get_or_insert_with(|| written.clone());
-            assert!(*whole == written, "{name}: other files after a failure");
-        }
-        Err(error) => {
-            assert_eq!(error.code(), ErrorKind::NoMemory.code(), "{name}: {error}");
-            assert!(written.is_empty(), "{name}: {:?} are left", written.keys());
-        }
-    }
 }
 
 /// The folder of a decoder.
@@ -209,10 +170,7 @@ const TEXTS: &str = "This is a sentence.\nAnother one, of 10 words; perhaps.\n";
 /// Runs `job`, which writes files into the folder `out`, with each allocation failing: more than
 /// `most` of its runs do.
 fn refuse_each(name: &str, out: &Path, most: usize, job: impl Fn() -> Result<(), Error>) {
-    let mut whole = None;
-    let judge = |outcome| judge(name, outcome, out, &mut whole);
-    let refused = ALLOCATOR.judge_each(name, job, judge);
-    assert!(refused > most, "{name}: {refused}");
+    refused::refuse_each(&ALLOCATOR, (name, out), most, job);
 }
 
 fn convert(model: &Model, (to, weight_type): (ModelTarget, WeightType), out: &Path) {

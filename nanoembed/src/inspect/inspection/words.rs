@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::signature::word_form::Form;
 use crate::words::metadata;
 use crate::words::read::WordRows;
@@ -49,7 +49,9 @@ pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<WordsSummary>> {
     let sizes = match form {
         Form::Fasttext => {
             let model = FastText::parse(name, file)?;
-            facts = metadata::json(&model.arguments.toml()).unwrap_or_default();
+            let arguments = model.arguments.toml();
+            let arguments = arguments.map_err(|error| Error::in_file(name, error))?;
+            facts = metadata::json(&arguments).unwrap_or_default();
             let words = u32::try_from(model.words.len()).unwrap_or(u32::MAX);
             let subwords = match model.vocabulary(words).subwords {
                 Subwords::None => 0,

@@ -1,6 +1,8 @@
 //! Numbers and strings from a file in memory, each checked against its end.
 
-use nanoembed_core::ErrorKind;
+use std::fmt;
+
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 /// A fault and its place.
 #[derive(Debug)]
@@ -10,7 +12,26 @@ pub(crate) struct Wrong {
     pub(crate) message: String,
 }
 
+/// What has no place in the file.
+impl From<CoreError> for Wrong {
+    fn from(error: CoreError) -> Self {
+        Self { offset: 0, kind: error.kind(), message: error.message().into() }
+    }
+}
+
 pub(crate) type Result<T> = std::result::Result<T, Wrong>;
+
+/// Names with commas between them.
+struct Names<'n>(&'n [&'static str]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, name) in self.0.iter().enumerate() {
+            write!(f, "{}{name}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
 
 /// A place in a file.
 #[derive(Debug)]
@@ -84,10 +105,11 @@ impl<'f> Cursor<'f> {
     pub(crate) fn one_of(&mut self, names: &[&'static str]) -> Result<&'static str> {
         let number = self.count()?;
         let name = (number as usize).checked_sub(1).and_then(|at| names.get(at));
-        name.copied().ok_or_else(|| {
-            let message = format!("{number} is none of {}", names.join(", "));
-            self.wrong(4, ErrorKind::BadField, message)
-        })
+        let Some(name) = name else {
+            let message = format_args!("{number} is none of {}", Names(names));
+            return Err(self.wrong(4, ErrorKind::BadField, limit::formatted(message)?));
+        };
+        Ok(name)
     }
 
     /// A string that a zero ends.

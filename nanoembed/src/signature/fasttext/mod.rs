@@ -2,6 +2,8 @@
 
 pub(crate) mod cursor;
 
+use nanoembed_core::{Error, limit};
+
 use self::cursor::Cursor;
 use super::MAX_COLS;
 
@@ -51,12 +53,16 @@ impl Arguments {
     }
 
     /// The same as TOML, sorted by name as the reference writes it.
-    pub fn toml(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn toml(&self) -> Result<String, Error> {
         let mut threshold = self.sampling_threshold.to_string();
         if !threshold.contains(['.', 'N', 'i']) {
             threshold.push_str(".0");
         }
-        format!(
+        limit::formatted(format_args!(
             "bucket = {}\ndims = {}\nepoch = {}\nloss = \"{}\"\nlr_update_rate = {}\nmax_n = {}\nmin_count = {}\n\
              min_n = {}\nmodel = \"{}\"\nneg = {}\nsampling_threshold = {}\nwindow_size = {}\nword_ngrams = {}\n",
             self.bucket,
@@ -72,7 +78,7 @@ impl Arguments {
             threshold.to_lowercase(),
             self.window_size,
             self.word_ngrams,
-        )
+        ))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A `.fifu` file, as other programs read it.
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::normalize;
+use nanoembed_core::{ErrorKind, limit};
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
@@ -34,7 +34,8 @@ impl Job<'_> {
             return Err(Error::usage("only floret's vocabularies can be written so"));
         }
         let words = opened.scanned();
-        let (mut row, mut scratch) = (vec![0.0; words.cols()], vec![0.0; words.scratch_needed()]);
+        let filled = |length| limit::filled(length, 0.0).map_err(|error| opened.failure(error));
+        let (mut row, mut scratch) = (filled(words.cols())?, filled(words.scratch_needed())?);
         let count = vocabulary.words;
         let mut writer = RowWriter::begin(target.0, target.1, to, (count, words.cols()))?;
         for (ordinal, word) in (0..count).zip(opened.file.words()) {
@@ -65,7 +66,8 @@ impl Job<'_> {
         let (min_n, max_n) = (vocabulary.min_n, vocabulary.max_n);
         writeln!(file, "{buckets} {cols} {min_n} {max_n} {hashes} {seed} {begin} {end}")
             .map_err(failed)?;
-        let (mut row, mut scratch) = (vec![0.0; cols], vec![0.0; words.scratch_needed()]);
+        let filled = |length| limit::filled(length, 0.0).map_err(|error| opened.failure(error));
+        let (mut row, mut scratch) = (filled(cols)?, filled(words.scratch_needed())?);
         let mut writer = RowWriter::begin(file, name, Form::Text, (0, cols))?;
         for bucket in 0..buckets {
             let read = words.row(bucket, &mut row, &mut scratch);

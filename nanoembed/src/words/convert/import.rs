@@ -2,26 +2,26 @@
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::{
     BrokenUtf8, FinalfusionPlan, MAX_WORD_BYTES, StorageSpec,
 };
 use nanoembed_core::subword::Subwords;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
 use crate::signature::word_form::Form;
 use crate::words::metadata;
 use crate::words::number;
-use crate::words::policy::OnDuplicate;
+use crate::words::policy::{NotAccepted, OnDuplicate};
 use crate::words::read::WordRows;
 use crate::words::read::fasttext::FastText;
 use crate::words::read::floret::Floret;
 use crate::words::read::start::Start;
 use crate::words::read::text::TextRows;
 use crate::words::read::word2vec::Word2VecRows;
-use crate::words::vocabulary::{Known, WordList};
-use crate::words::write::fifu::{self, bytes_of, simple};
+use crate::words::vocabulary::{NotAdded, WordList};
+use crate::words::write::fifu::{self, simple};
 use crate::words::write::spool::RowSpool;
 
 impl Job<'_> {
@@ -73,26 +73,32 @@ impl Job<'_> {
             let message = format!("a word of {} bytes", word.len());
             return Err(place(Error::input(ErrorKind::NameTooLong, message)));
         }
-        let word = self.options.policy.utf8.accept(word).map_err(|valid| {
-            let message =
-                format!("the word {:?} is not valid UTF-8", String::from_utf8_lossy(word));
-            let failure = place(Error::input(ErrorKind::InvalidUtf8, message));
-            failure
-                .at(format_args!("byte {valid} of the word"))
-                .with_hint("`--utf8 lossy` replaces what is broken, `--utf8 bytes` keeps it")
+        let failed = |error: CoreError| place(Error::input(error.kind(), error.message()));
+        let word = self.options.policy.utf8.accept(word).map_err(|refused| match refused {
+            NotAccepted::Failed(error) => failed(error),
+            NotAccepted::Broken { valid } => {
+                let message =
+                    format!("the word {:?} is not valid UTF-8", String::from_utf8_lossy(word));
+                place(Error::input(ErrorKind::InvalidUtf8, message))
+                    .at(format_args!("byte {valid} of the word"))
+                    .with_hint("`--utf8 lossy` replaces what is broken, `--utf8 bytes` keeps it")
+            }
         })?;
         match words.insert(&word) {
             Ok(row) => Ok(Some(row)),
-            Err(Known::At(_)) if self.options.policy.duplicates == OnDuplicate::First => Ok(None),
-            Err(Known::At(row)) => {
+            Err(NotAdded::Known(_)) if self.options.policy.duplicates == OnDuplicate::First => {
+                Ok(None)
+            }
+            Err(NotAdded::Known(row)) => {
                 let word = String::from_utf8_lossy(&word);
                 let message = format!("the word {word:?} stands here again, after row {row}");
                 Err(place(Error::input(ErrorKind::DuplicateWord, message))
                     .with_hint("`--duplicates first` keeps the first"))
             }
-            Err(Known::Full) => {
+            Err(NotAdded::Full) => {
                 Err(place(Error::input(ErrorKind::BadCount, "more words than a file can have")))
             }
+            Err(NotAdded::Failed(error)) => Err(failed(error)),
         }
     }
 
@@ -109,10 +115,11 @@ impl Job<'_> {
     /// Rows as they come: vectors wait in a spool while their words are gathered.
     fn rows(&self, rows: &mut dyn WordRows, (file, name): Target<'_>) -> Result<Report> {
         let failed = |error| Error::writing(name, &error);
+        let refused = |error| Error::in_file(name, error);
         let mut spool = RowSpool::beside(self.output).map_err(failed)?;
         let mut words = WordList::default();
         let mut norms = Vec::new();
-        let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
+        let (mut word, mut row) = (Vec::new(), limit::filled(rows.cols(), 0.0).map_err(refused)?);
         let (mut repeated, mut read) = (0, 0);
         let mut left = self.options.first.unwrap_or(u64::MAX);
         while left > 0 && rows.next_row(&mut word, &mut row)? {
@@ -123,7 +130,8 @@ impl Job<'_> {
                 repeated += 1;
                 continue;
             }
-            norms.extend(self.take_length(&mut row, |failure| rows.refuse(failure))?);
+            let norm = self.take_length(&mut row, |failure| rows.refuse(failure))?;
+            limit::extend(&mut norms, norm).map_err(refused)?;
             spool.push(&row).map_err(failed)?;
         }
         let metadata = self.metadata("")?;
@@ -141,7 +149,7 @@ impl Job<'_> {
         fifu::write(plan, (file, name), |writer| {
             words.iter().try_for_each(|word| writer.word(word))?;
             spool.replay(|bytes| Ok(writer.data(bytes)?))?;
-            Ok(writer.data(&bytes_of(&norms))?)
+            Ok(fifu::floats(writer, &norms)?)
         })?;
         let (words, cols) = (words.len().into(), rows.cols());
         Ok(Report { words, subwords: 0, cols, repeated })
@@ -154,6 +162,7 @@ impl Job<'_> {
         input: &str,
         (file, name): Target<'_>,
     ) -> Result<Report> {
+        let refused = |error| Error::in_file(input, error);
         let mut words = WordList::default();
         let mut kept = Vec::new();
         let first = self
@@ -163,13 +172,13 @@ impl Job<'_> {
         for (ordinal, (word, offset)) in model.words.iter().enumerate().take(first) {
             let place = |failure: Error| failure.at(input).at_byte(*offset);
             if self.accept(&mut words, word, place)?.is_some() {
-                kept.push(ordinal);
+                limit::push(&mut kept, ordinal).map_err(refused)?;
             }
         }
         let vocabulary = model.vocabulary(words.len());
         self.warn_of_fasttext(model);
         let subwords = vocabulary.subwords.rows().unwrap_or(0);
-        let metadata = self.metadata(&model.arguments.toml())?;
+        let metadata = self.metadata(&model.arguments.toml().map_err(refused)?)?;
         let rows = u64::from(words.len()) + subwords;
         let plan = FinalfusionPlan {
             metadata: metadata.as_deref(),
@@ -184,14 +193,14 @@ impl Job<'_> {
         let row_bytes = u64::from(model.cols()) * 4;
         fifu::write(plan, (file, name), |writer| {
             words.iter().try_for_each(|word| writer.word(word))?;
-            let mut row = vec![0.0; model.cols() as usize];
+            let mut row = limit::filled(model.cols() as usize, 0.0)?;
             let mut norms = Vec::new();
             for &word in &kept {
-                model.word(word, &mut row);
+                model.word(word, &mut row)?;
                 let (_, offset) = model.words[word];
                 let place = |failure: Error| failure.at(input).at_byte(offset);
-                norms.extend(self.take_length(&mut row, place)?);
-                writer.data(&bytes_of(&row))?;
+                limit::extend(&mut norms, self.take_length(&mut row, place)?)?;
+                fifu::floats(writer, &row)?;
                 self.advance(row_bytes);
             }
             for bucket in 0..u32::try_from(subwords).unwrap_or(0) {
@@ -199,10 +208,10 @@ impl Job<'_> {
                 number::check(&row, |failure| {
                     failure.at(input).at(format_args!("bucket {bucket}"))
                 })?;
-                writer.data(&bytes_of(&row))?;
+                fifu::floats(writer, &row)?;
                 self.advance(row_bytes);
             }
-            Ok(writer.data(&bytes_of(&norms))?)
+            Ok(fifu::floats(writer, &norms)?)
         })?;
         Ok(Report {
             words: words.len().into(),
@@ -245,10 +254,10 @@ impl Job<'_> {
             broken_utf8: BrokenUtf8::Error,
         };
         fifu::write(plan, (file, name), |writer| {
-            let mut row = vec![0.0; cols as usize];
+            let mut row = limit::filled(cols as usize, 0.0)?;
             let mut read = 0;
             while floret.next_row(&mut row)? {
-                writer.data(&bytes_of(&row))?;
+                fifu::floats(writer, &row)?;
                 self.advance(floret.bytes_read() - read);
                 read = floret.bytes_read();
             }

@@ -80,8 +80,13 @@ impl<R: BufRead> Floret<R> {
 }
 
 fn first_line(line: &[u8]) -> Option<(WordVocabulary, u64, u32)> {
-    let fields: Vec<&str> = str::from_utf8(line).ok()?.split(' ').collect();
-    let [buckets, cols, min_n, max_n, hashes, seed, begin, end] = fields[..] else { return None };
+    let mut fields = str::from_utf8(line).ok()?.split(' ');
+    let mut next = || fields.next();
+    let [buckets, cols, min_n, max_n] = [next()?, next()?, next()?, next()?];
+    let [hashes, seed, begin, end] = [next()?, next()?, next()?, next()?];
+    if next().is_some() {
+        return None;
+    }
     let number = |field: &str| field.parse::<u32>().ok();
     let buckets: u64 = buckets.parse().ok().filter(|&buckets| buckets > 0)?;
     let hashes = number(hashes).filter(|hashes| (1..=4).contains(hashes))?;

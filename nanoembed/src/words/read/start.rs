@@ -1,5 +1,6 @@
 //! A file whose first bytes have been looked at and are still to be read.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use crate::signature::word_form::{Form, HEAD_BYTES};
 /// A file at its start.
 pub struct Start<'f> {
     pub name: String,
-    pub head: Vec<u8>,
+    pub head: Cow<'f, [u8]>,
     /// The file's length, where it has one.
     pub bytes: Option<u64>,
     rest: Box<dyn Read + 'f>,
@@ -35,7 +36,7 @@ impl<'f> Start<'f> {
             };
             let mut head = Vec::new();
             rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
-            Ok(Self { name: name.clone(), head, bytes, rest })
+            Ok(Self { name: name.clone(), head: head.into(), bytes, rest })
         })();
         opened.map_err(|error| Error::reading(name, &error))
     }
@@ -44,7 +45,7 @@ impl<'f> Start<'f> {
     pub fn from_bytes(name: &str, bytes: &'f [u8]) -> Self {
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
         let rest = Box::new(Cursor::new(rest));
-        Self { name: name.into(), head: head.to_vec(), bytes: Some(bytes.len() as u64), rest }
+        Self { name: name.into(), head: head.into(), bytes: Some(bytes.len() as u64), rest }
     }
 
     /// The form that the first bytes tell.

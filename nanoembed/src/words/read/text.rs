@@ -8,7 +8,7 @@
 
 use std::io::BufRead;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::{ErrorKind, limit};
 
 use super::lines::ByteLines;
 use super::{IGNORE_COUNT, WordRows};
@@ -63,7 +63,7 @@ impl<R: BufRead> TextRows<R> {
             );
             return Err(self.lines.bad(message).with_hint("`--from textdims` reads such files"));
         }
-        self.split();
+        self.split()?;
         self.cols = common.unwrap_or(self.fields.len().saturating_sub(1));
         self.is_pending = true;
         match self.cols {
@@ -88,21 +88,23 @@ impl<R: BufRead> TextRows<R> {
         Ok(())
     }
 
-    fn split(&mut self) {
+    fn split(&mut self) -> Result<()> {
         self.fields.clear();
-        let mut start = None;
         let line = self.lines.line();
-        for (at, byte) in line.iter().enumerate() {
-            match (byte.is_ascii_whitespace(), start) {
+        let mut start = None;
+        let ends = line.iter().map(u8::is_ascii_whitespace).chain([true]);
+        for (at, is_end) in ends.enumerate() {
+            match (is_end, start) {
                 (false, None) => start = Some(at),
                 (true, Some(begin)) => {
-                    self.fields.push((begin, at));
+                    let pushed = limit::push(&mut self.fields, (begin, at));
+                    pushed.map_err(|error| self.lines.failure(error))?;
                     start = None;
                 }
                 _ => {}
             }
         }
-        self.fields.extend(start.map(|begin| (begin, line.len())));
+        Ok(())
     }
 
     fn end(&self) -> Result<bool> {
@@ -170,7 +172,7 @@ impl<R: BufRead> WordRows for TextRows<R> {
             if !self.lines.advance()? {
                 return self.end();
             }
-            self.split();
+            self.split()?;
         }
         if self.announced == Some(self.count) {
             if self.fields.is_empty() {
@@ -187,7 +189,8 @@ impl<R: BufRead> WordRows for TextRows<R> {
             return Err(self.ragged());
         };
         word.clear();
-        word.extend_from_slice(self.word(numbers)?);
+        let bytes = self.word(numbers)?;
+        limit::append(word, bytes).map_err(|error| self.lines.failure(error))?;
         let line = self.lines.line();
         for ((start, end), to) in self.fields[numbers..].iter().zip(row) {
             *to = self.lines.parse_number(&line[*start..*end])?;

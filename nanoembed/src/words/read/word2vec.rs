@@ -3,16 +3,17 @@
 
 use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
+use nanoembed_core::{ErrorKind, limit};
 
+use super::lines::read_until;
 use super::{IGNORE_COUNT, WordRows};
 use crate::error::{Error, Result};
 use crate::signature::MAX_COLS;
 use crate::signature::word_form::Sizes;
 
 /// The longest first line.
-const MAX_SIZES_BYTES: u64 = 64;
+const MAX_SIZES_BYTES: usize = 64;
 
 /// The rows of a file.
 pub struct Word2VecRows<R> {
@@ -34,8 +35,7 @@ impl<R: BufRead> Word2VecRows<R> {
         let (cols, words, bytes) = (0, None, Vec::new());
         let mut rows = Self { stream, name, cols, words, count: 0, at: 0, word_at: 0, bytes };
         let mut line = Vec::new();
-        let mut limited = rows.stream.by_ref().take(MAX_SIZES_BYTES);
-        let read = limited.read_until(b'\n', &mut line);
+        let read = read_until(&mut rows.stream, b'\n', MAX_SIZES_BYTES, &mut line);
         rows.at = read.map_err(|error| Error::reading(&rows.name, &error))? as u64;
         let Some(Sizes { words, cols }) = Sizes::parse(&line) else {
             let message = "expected the number of words and the number of columns";
@@ -47,7 +47,8 @@ impl<R: BufRead> Word2VecRows<R> {
             return Err(rows.refuse(Error::input(ErrorKind::BadDimensions, message)));
         }
         rows.words = (!ignores_count).then_some(words);
-        rows.bytes = vec![0; rows.cols * 4];
+        let bytes = limit::filled(rows.cols * 4, 0);
+        rows.bytes = bytes.map_err(|error| Error::in_file(&rows.name, error))?;
         Ok(rows)
     }
 
@@ -90,8 +91,7 @@ impl<R: BufRead> Word2VecRows<R> {
 
     fn read_word(&mut self, word: &mut Vec<u8>) -> Result<()> {
         word.clear();
-        let mut limited = self.stream.by_ref().take(MAX_WORD_BYTES as u64 + 2);
-        let read = limited.read_until(b' ', word);
+        let read = read_until(&mut self.stream, b' ', MAX_WORD_BYTES + 2, word);
         self.word_at = self.at;
         self.at += read.map_err(|error| Error::reading(&self.name, &error))? as u64;
         if word.pop() != Some(b' ') {

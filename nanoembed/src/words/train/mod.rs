@@ -7,6 +7,12 @@ pub mod product;
 pub mod rotation;
 pub mod svd;
 
+use std::collections::HashSet;
+
+use nanoembed_core::{Error, limit};
+
+use crate::hashed;
+
 /// Numbers that are made from a seed: the same each time, unlike one another.
 #[derive(Clone, Debug)]
 pub struct Numbers(u64);
@@ -28,16 +34,24 @@ impl Numbers {
     }
 
     /// Different numbers below `end` in rising order, `count` or all.
-    pub fn sample(&mut self, end: usize, count: usize) -> Vec<usize> {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn sample(&mut self, end: usize, count: usize) -> Result<Vec<usize>, Error> {
         // Floyd's method: every choice is as likely as any other.
         let count = count.min(end);
-        let mut chosen = std::collections::BTreeSet::new();
+        let mut chosen = HashSet::new();
+        let mut sample = limit::reserved(count)?;
         for last in end - count..end {
-            let number = self.below(last + 1);
-            if !chosen.insert(number) {
-                chosen.insert(last);
+            let mut number = self.below(last + 1);
+            if !hashed::add(&mut chosen, number)? {
+                number = last;
+                hashed::add(&mut chosen, number)?;
             }
+            sample.push(number);
         }
-        chosen.into_iter().collect()
+        sample.sort_unstable();
+        Ok(sample)
     }
 }

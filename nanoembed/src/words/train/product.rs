@@ -1,11 +1,13 @@
 //! A product quantiser for the rows of a `.fifu` file.
 
+use nanoembed_core::{Error, limit};
 use rayon::prelude::*;
 
 use super::Numbers;
 use super::kmeans::{self, Centroids, Rounds};
 use super::rotation::{self, Rotation};
 use crate::choice::choices;
+use crate::parallel;
 
 choices! {
     /// The rotation of vectors before they are cut.
@@ -47,113 +49,140 @@ pub struct Quantizer {
     parts: Vec<Centroids>,
 }
 
+/// Memory in which vectors are encoded.
+pub struct Scratch {
+    turned: Vec<f32>,
+    scores: Vec<f32>,
+    codes: Vec<u8>,
+}
+
 impl Quantizer {
     /// Fits a quantiser to vectors that follow each other. Parts are fitted by several threads; the
     /// result depends on the seed only.
-    pub fn train(vectors: &[f32], spec: Spec) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn train(vectors: &[f32], spec: Spec) -> Result<Self, Error> {
         let rotation = match spec.rotation {
             RotationKind::None => None,
-            _ => Some(rotation::principal(vectors, spec.cols, spec.parts)),
+            _ => Some(rotation::principal(vectors, spec.cols, spec.parts)?),
         };
         let mut quantizer = Self { spec, rotation, parts: Vec::new() };
-        let turned = quantizer.turned(vectors);
-        quantizer.parts = (0..spec.parts)
-            .into_par_iter()
-            .map(|part| {
-                let seed = Numbers::new(spec.seed).below(usize::MAX) as u64 ^ part as u64;
-                let rounds = Rounds { centroids: spec.centroids, rounds: spec.rounds, seed };
-                kmeans::train(&column(&turned, spec, part), spec.cols / spec.parts, rounds).0
-            })
-            .collect();
+        let turned = quantizer.turned(vectors)?;
+        quantizer.parts = parallel::gathered((0..spec.parts).into_par_iter().map(|part| {
+            let seed = Numbers::new(spec.seed).below(usize::MAX) as u64 ^ part as u64;
+            let rounds = Rounds { centroids: spec.centroids, rounds: spec.rounds, seed };
+            let points = column(&turned, spec, part)?;
+            Ok(kmeans::train(&points, spec.cols / spec.parts, rounds)?.0)
+        }))?;
         if spec.rotation == RotationKind::Opq {
             for _ in 0..ROTATIONS {
-                quantizer.turn_on(vectors);
+                quantizer.turn_on(vectors)?;
             }
         }
-        quantizer
+        Ok(quantizer)
     }
 
     /// One more step of OPQ: the rotation that suits the centroids, then the centroids that suit
     /// the rotation.
-    fn turn_on(&mut self, vectors: &[f32]) {
+    fn turn_on(&mut self, vectors: &[f32]) -> Result<(), Error> {
         let spec = self.spec;
-        let targets: Vec<f32> = vectors
+        let mut targets = limit::filled(vectors.len(), 0.0)?;
+        vectors
             .par_chunks_exact(spec.cols)
-            .flat_map_iter(|vector| {
-                let mut codes = vec![0; spec.parts];
-                self.encode(vector, &mut codes);
-                self.centroids_of(&codes)
-            })
-            .collect();
-        self.rotation = Some(rotation::towards(vectors, &targets, spec.cols));
-        let turned = self.turned(vectors);
-        self.parts = std::mem::take(&mut self.parts)
-            .into_par_iter()
-            .enumerate()
-            .map(|(part, centroids)| kmeans::improve(&column(&turned, spec, part), centroids, 3).0)
-            .collect();
+            .zip(targets.par_chunks_exact_mut(spec.cols))
+            .try_for_each_init(
+                || self.scratch(),
+                |scratch, (vector, target)| {
+                    let scratch = scratch.as_mut().map_err(|error| *error)?;
+                    let codes = self.encode(vector, scratch);
+                    target.iter_mut().zip(self.centroids(codes)).for_each(|(to, x)| *to = x);
+                    Ok(())
+                },
+            )?;
+        self.rotation = Some(rotation::towards(vectors, &targets, spec.cols)?);
+        drop(targets);
+        let turned = self.turned(vectors)?;
+        let parts = std::mem::take(&mut self.parts).into_par_iter().enumerate();
+        self.parts = parallel::gathered(parts.map(|(part, centroids)| {
+            Ok(kmeans::improve(&column(&turned, spec, part)?, centroids, 3)?.0)
+        }))?;
+        Ok(())
     }
 
-    fn turned(&self, vectors: &[f32]) -> Vec<f32> {
-        let Some(rotation) = &self.rotation else { return vectors.to_vec() };
-        let mut turned = vec![0.0; vectors.len()];
+    fn turned(&self, vectors: &[f32]) -> Result<Vec<f32>, Error> {
+        let Some(rotation) = &self.rotation else {
+            return limit::exactly(vectors.iter().copied());
+        };
+        let mut turned = limit::filled(vectors.len(), 0.0)?;
         let cols = self.spec.cols;
         turned
             .par_chunks_exact_mut(cols)
             .zip(vectors.par_chunks_exact(cols))
             .for_each(|(to, from)| rotation.apply(from, to));
-        turned
+        Ok(turned)
+    }
+
+    /// Memory for [`encode`](Self::encode).
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn scratch(&self) -> Result<Scratch, Error> {
+        let scores = self.parts.first().map(Centroids::scores).transpose()?;
+        Ok(Scratch {
+            turned: limit::filled(self.spec.cols, 0.0)?,
+            scores: scores.unwrap_or_default(),
+            codes: limit::filled(self.spec.parts, 0)?,
+        })
     }
 
     /// The codes of a vector.
-    pub fn encode(&self, vector: &[f32], codes: &mut [u8]) {
-        let mut turned = vec![0.0; vector.len()];
+    pub fn encode<'s>(&self, vector: &[f32], scratch: &'s mut Scratch) -> &'s [u8] {
+        let Scratch { turned, scores, codes } = scratch;
         match &self.rotation {
-            Some(rotation) => rotation.apply(vector, &mut turned),
+            Some(rotation) => rotation.apply(vector, turned),
             None => turned.copy_from_slice(vector),
         }
         let part_cols = self.spec.cols / self.spec.parts;
-        let mut scores = Vec::new();
         let parts = self.parts.iter().zip(turned.chunks_exact(part_cols));
         for (code, (centroids, part)) in codes.iter_mut().zip(parts) {
             // There are at most 256.
-            *code = u8::try_from(centroids.nearest(part, &mut scores).0).unwrap_or(0);
+            *code = u8::try_from(centroids.nearest(part, scores).0).unwrap_or(0);
         }
+        codes
     }
 
-    /// The centroids of the codes, one after the other, before they are rotated back.
-    fn centroids_of(&self, codes: &[u8]) -> Vec<f32> {
+    /// The numbers that codes stand for, before they are rotated back.
+    fn centroids(&self, codes: &[u8]) -> impl Iterator<Item = f32> {
         let part_cols = self.spec.cols / self.spec.parts;
-        let mut row = Vec::with_capacity(self.spec.cols);
-        for (centroids, &code) in self.parts.iter().zip(codes) {
-            row.extend((0..part_cols).map(|col| centroids.value(code.into(), col)));
-        }
-        row
+        self.parts.iter().zip(codes).flat_map(move |(centroids, &code)| {
+            (0..part_cols).map(move |col| centroids.value(code.into(), col))
+        })
     }
 
-    /// The squared length of what codes lose of a vector. A rotation keeps lengths, so it need not
-    /// be turned back.
-    pub fn squared_error(&self, vector: &[f32], codes: &[u8]) -> f64 {
-        let mut turned = vec![0.0; vector.len()];
-        match &self.rotation {
-            Some(rotation) => rotation.apply(vector, &mut turned),
-            None => turned.copy_from_slice(vector),
-        }
-        let differences = turned.iter().zip(self.centroids_of(codes));
+    /// The squared length of what the codes of the vector that was [encoded](Self::encode) last
+    /// lose of it. A rotation keeps lengths, so it need not be turned back.
+    pub fn squared_error(&self, scratch: &Scratch) -> f64 {
+        let differences = scratch.turned.iter().zip(self.centroids(&scratch.codes));
         differences.map(|(x, y)| f64::from(x - y).powi(2)).sum()
     }
 
     /// All centroids, part after part.
-    pub fn subquantizers(&self) -> Vec<f32> {
-        self.parts.iter().flat_map(Centroids::rows).collect()
+    pub fn subquantizers(&self) -> impl Iterator<Item = &Centroids> {
+        self.parts.iter()
     }
 }
 
 /// A part of all vectors.
-fn column(vectors: &[f32], spec: Spec, part: usize) -> Vec<f32> {
+fn column(vectors: &[f32], spec: Spec, part: usize) -> Result<Vec<f32>, Error> {
     let cols = spec.cols / spec.parts;
-    let parts = vectors.chunks_exact(spec.cols);
-    parts.flat_map(|vector| vector[part * cols..(part + 1) * cols].iter().copied()).collect()
+    let mut points = limit::reserved(vectors.len() / spec.parts)?;
+    for vector in vectors.chunks_exact(spec.cols) {
+        points.extend_from_slice(&vector[part * cols..(part + 1) * cols]);
+    }
+    Ok(points)
 }
 
 #[cfg(test)]
@@ -161,11 +190,11 @@ mod tests {
     use super::*;
 
     fn mean_error(vectors: &[f32], spec: Spec) -> f64 {
-        let quantizer = Quantizer::train(vectors, spec);
-        let mut codes = vec![0; spec.parts];
+        let quantizer = Quantizer::train(vectors, spec).unwrap();
+        let mut scratch = quantizer.scratch().unwrap();
         let error = |vector: &[f32]| {
-            quantizer.encode(vector, &mut codes);
-            quantizer.squared_error(vector, &codes)
+            quantizer.encode(vector, &mut scratch);
+            quantizer.squared_error(&scratch)
         };
         vectors.chunks(spec.cols).map(error).sum::<f64>()
     }

@@ -1,6 +1,8 @@
 //! Rotations that make vectors fit for being cut into parts: `x · P` is quantised, so that a
 //! reconstruction is `P · centroids`.
 
+use nanoembed_core::{Error, limit};
+
 use super::svd::svd;
 
 /// A matrix `[n, n]`, row by row; `x · P` has `Σ_i x_i · P[i][j]` at `j`.
@@ -22,9 +24,13 @@ impl Rotation {
 
 /// The main axes of the vectors, dealt to `parts` parts so that the products of their variances are
 /// alike ("Gaussian" optimisation of Ge et al.).
-pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Result<Rotation, Error> {
     let count = vectors.len() / n.max(1);
-    let mut covariance = vec![0.0_f64; n * n];
+    let mut covariance = limit::filled(n * n, 0.0_f64)?;
     for vector in vectors.chunks_exact(n.max(1)) {
         for (x, row) in vector.iter().zip(covariance.chunks_exact_mut(n)) {
             row.iter_mut().zip(vector).for_each(|(to, y)| *to += f64::from(*x) * f64::from(*y));
@@ -33,59 +39,63 @@ pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     #[expect(clippy::cast_precision_loss, reason = "a count of vectors in memory")]
     covariance.iter_mut().for_each(|value| *value /= count.max(1) as f64);
     // Of a symmetric matrix without negative eigenvalues the singular vectors are the eigenvectors.
-    let axes = svd(&covariance, n);
-    let columns = deal(&axes.s, parts);
+    let axes = svd(&covariance, n)?;
+    let columns = deal(&axes.s, parts)?;
     from_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
 }
 
 /// The order of the axes: each goes to the part whose product is the smallest so far and has room.
-fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
+fn deal(variances: &[f64], parts: usize) -> Result<Vec<usize>, Error> {
     let room = variances.len() / parts.max(1);
-    let mut dealt: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); parts];
+    let mut dealt = limit::filled(room * parts, 0)?;
+    // The product and the number of axes of each part.
+    let mut filled = limit::filled(parts, (0.0_f64, 0))?;
     let smallest = variances.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE) * 1e-9;
     for (axis, variance) in variances.iter().enumerate() {
-        let with_room = dealt.iter_mut().filter(|(_, axes)| axes.len() < room);
-        if let Some((product, axes)) = with_room.min_by(|x, y| x.0.total_cmp(&y.0)) {
+        let with_room = filled.iter_mut().enumerate().filter(|(_, (_, axes))| *axes < room);
+        if let Some((part, (product, axes))) = with_room.min_by(|x, y| x.1.0.total_cmp(&y.1.0)) {
             *product += (variance.max(smallest) / smallest).ln();
-            axes.push(axis);
+            dealt[part * room + *axes] = axis;
+            *axes += 1;
         }
     }
-    dealt.into_iter().flat_map(|(_, axes)| axes).collect()
+    Ok(dealt)
 }
 
 /// The rotation of the vectors nearest to `targets`: `min_P |X·P − Y|` over orthogonal `P`
 /// (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
-pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Result<Rotation, Error> {
     // Column j of XᵀY.
-    let mut product = vec![0.0_f64; n * n];
+    let mut product = limit::filled(n * n, 0.0_f64)?;
     for (vector, target) in vectors.chunks_exact(n.max(1)).zip(targets.chunks_exact(n.max(1))) {
         for (y, column) in target.iter().zip(product.chunks_exact_mut(n)) {
             column.iter_mut().zip(vector).for_each(|(to, x)| *to += f64::from(*x) * f64::from(*y));
         }
     }
-    let parts = svd(&product, n);
+    let parts = svd(&product, n)?;
     // P = U·Vᵀ: column j is Σ_k u_k · v_k[j].
-    let columns: Vec<Vec<f64>> = (0..n)
-        .map(|j| {
-            let mut column = vec![0.0; n];
-            for (u, v) in parts.u.chunks_exact(n).zip(parts.v.chunks_exact(n)) {
-                column.iter_mut().zip(u).for_each(|(to, u)| *to += u * v[j]);
-            }
-            column
-        })
-        .collect();
-    from_columns(n, columns.iter().map(|column| &column[..]))
+    product.fill(0.0);
+    for (j, column) in product.chunks_exact_mut(n.max(1)).enumerate() {
+        for (u, v) in parts.u.chunks_exact(n).zip(parts.v.chunks_exact(n)) {
+            column.iter_mut().zip(u).for_each(|(to, u)| *to += u * v[j]);
+        }
+    }
+    from_columns(n, product.chunks_exact(n.max(1)))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "files have f32")]
-fn from_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
-    let mut rows = vec![0.0; n * n];
+fn from_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Result<Rotation, Error> {
+    let mut rows = limit::filled(n * n, 0.0)?;
     for (j, column) in columns.enumerate() {
         for (i, value) in column.iter().enumerate() {
             rows[i * n + j] = *value as f32;
         }
     }
-    Rotation { n, rows }
+    Ok(Rotation { n, rows })
 }
 
 #[cfg(test)]
@@ -105,20 +115,20 @@ mod tests {
     fn a_rotation_is_found_again() {
         let n = 6;
         let x = vectors(n, 200);
-        let rotation = principal(&x, n, 3);
+        let rotation = principal(&x, n, 3).unwrap();
         let mut y = vec![0.0; x.len()];
         for (x, y) in x.chunks(n).zip(y.chunks_mut(n)) {
             rotation.apply(x, y);
             let length = |x: &[f32]| x.iter().map(|x| x * x).sum::<f32>();
             assert!((length(x) - length(y)).abs() < 1e-4);
         }
-        let found = towards(&x, &y, n);
+        let found = towards(&x, &y, n).unwrap();
         assert!(found.rows.iter().zip(&rotation.rows).all(|(x, y)| (x - y).abs() < 1e-5));
     }
 
     #[test]
     fn axes_are_dealt_evenly() {
-        assert_eq!(deal(&[8.0, 4.0, 2.0, 1.0], 2), [0, 3, 1, 2]);
-        assert_eq!(deal(&[1.0, 0.0, 0.0], 1), [0, 1, 2]);
+        assert_eq!(deal(&[8.0, 4.0, 2.0, 1.0], 2).unwrap(), [0, 3, 1, 2]);
+        assert_eq!(deal(&[1.0, 0.0, 0.0], 1).unwrap(), [0, 1, 2]);
     }
 }

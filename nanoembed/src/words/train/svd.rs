@@ -1,6 +1,8 @@
 //! Singular values of a square matrix by one-sided Jacobi rotations: slow, short and exact to the
 //! last digits. Source: Golub & Van Loan, "Matrix Computations", 8.6.3.
 
+use nanoembed_core::{Error, limit};
+
 /// `A = U · diag(s) · Vᵀ`, singular values in falling order.
 #[derive(Debug)]
 pub struct Svd {
@@ -12,9 +14,13 @@ pub struct Svd {
 }
 
 /// The singular values of the matrix whose columns of `n` numbers follow each other.
-pub fn svd(columns: &[f64], n: usize) -> Svd {
-    let mut a = columns.to_vec();
-    let mut v: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect();
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub fn svd(columns: &[f64], n: usize) -> Result<Svd, Error> {
+    let mut a = limit::exactly(columns.iter().copied())?;
+    let mut v = limit::exactly((0..n * n).map(|at| f64::from(u8::from(at / n == at % n))))?;
     for _ in 0..60 {
         let mut largest = 0.0_f64;
         for p in 0..n {
@@ -27,21 +33,24 @@ pub fn svd(columns: &[f64], n: usize) -> Svd {
         }
     }
     let length = |col: usize| a[col * n..(col + 1) * n].iter().map(|x| x * x).sum::<f64>().sqrt();
-    let mut order: Vec<(f64, usize)> = (0..n).map(|col| (length(col), col)).collect();
-    order.sort_by(|x, y| y.0.total_cmp(&x.0));
+    let mut order = limit::exactly((0..n).map(|col| (length(col), col)))?;
+    order.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
     let largest = order.first().map_or(0.0, |(length, _)| *length);
-    let mut svd = Svd { u: Vec::new(), s: Vec::new(), v: Vec::new() };
+    let (u, v_sorted) = (limit::reserved(n * n)?, limit::reserved(n * n)?);
+    let mut svd = Svd { u, s: limit::reserved(n)?, v: v_sorted };
     for (length, col) in order {
         let column = &a[col * n..(col + 1) * n];
-        let unit: Vec<f64> = match length > largest * 1e-12 && length > 0.0 {
-            true => column.iter().map(|x| x / length).collect(),
-            false => orthogonal(&svd.u, n),
-        };
-        svd.u.extend(unit);
+        match length > largest * 1e-12 && length > 0.0 {
+            true => svd.u.extend(column.iter().map(|x| x / length)),
+            false => {
+                let unit = orthogonal(&svd.u, n)?;
+                svd.u.extend(unit);
+            }
+        }
         svd.s.push(length);
         svd.v.extend_from_slice(&v[col * n..(col + 1) * n]);
     }
-    svd
+    Ok(svd)
 }
 
 /// Makes two columns orthogonal; how far from it they were.
@@ -78,9 +87,10 @@ fn two(columns: &mut [f64], n: usize, p: usize, q: usize) -> (&mut [f64], &mut [
 }
 
 /// A unit vector that is orthogonal to all columns.
-fn orthogonal(columns: &[f64], n: usize) -> Vec<f64> {
+fn orthogonal(columns: &[f64], n: usize) -> Result<Vec<f64>, Error> {
+    let mut vector = limit::filled(n, 0.0)?;
     for axis in 0..n {
-        let mut vector = vec![0.0; n];
+        vector.fill(0.0);
         vector[axis] = 1.0;
         // Twice is enough.
         for _ in 0..2 {
@@ -92,10 +102,11 @@ fn orthogonal(columns: &[f64], n: usize) -> Vec<f64> {
         let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
         if length > 0.5 / (n as f64).sqrt() {
             vector.iter_mut().for_each(|x| *x /= length);
-            return vector;
+            return Ok(vector);
         }
     }
-    vec![0.0; n]
+    vector.fill(0.0);
+    Ok(vector)
 }
 
 #[cfg(test)]
@@ -113,7 +124,7 @@ mod tests {
             let a: Vec<f64> = (0..n * n)
                 .map(|at| (0..rank).map(|k| left[k * n + at % n] * right[k * n + at / n]).sum())
                 .collect();
-            let Svd { u, s, v } = svd(&a, n);
+            let Svd { u, s, v } = svd(&a, n).unwrap();
             for (at, expected) in a.iter().enumerate() {
                 let (col, row) = (at / n, at % n);
                 let sum = |x: &[f64], y: &[f64], s: &dyn Fn(usize) -> f64| -> f64 {

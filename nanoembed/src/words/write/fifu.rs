@@ -1,5 +1,6 @@
 //! `.fifu` files by the core's writer.
 
+use std::borrow::Borrow;
 use std::cell::Cell;
 use std::io::{self, Write};
 
@@ -79,9 +80,24 @@ fn write_to<'w>(
     Ok(())
 }
 
-/// The little-endian bytes of numbers.
-pub fn bytes_of(numbers: &[f32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+/// Writes numbers, little-endian.
+pub fn floats(
+    writer: &mut FifuWriter<'_>,
+    numbers: impl IntoIterator<Item: Borrow<f32>>,
+) -> Result<(), CoreError> {
+    let mut piece = [[0; 4]; 256];
+    let mut numbers = numbers.into_iter();
+    loop {
+        let mut count = 0;
+        for (to, number) in piece.iter_mut().zip(&mut numbers) {
+            *to = number.borrow().to_le_bytes();
+            count += 1;
+        }
+        match &piece[..count] {
+            [] => return Ok(()),
+            piece => writer.data(piece.as_flattened())?,
+        }
+    }
 }
 
 /// A vocabulary of words only.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use nanoembed_core::limit;
+
 use crate::error::{Error, Result};
 use crate::signature::word_form::Form;
 
@@ -10,13 +12,13 @@ pub struct RowWriter<W> {
     to: W,
     name: String,
     form: Form,
-    line: Vec<u8>,
+    line: Line,
 }
 
 impl<W: Write> RowWriter<W> {
     /// Begins a file of `words` rows of `cols` numbers.
     pub fn begin(to: W, name: &str, form: Form, (words, cols): (u32, usize)) -> Result<Self> {
-        let mut writer = Self { to, name: name.to_owned(), form, line: Vec::new() };
+        let mut writer = Self { to, name: name.to_owned(), form, line: Line::default() };
         if matches!(form, Form::Word2vec | Form::Textdims) {
             let written = writeln!(writer.to, "{words} {cols}");
             written.map_err(|error| Error::writing(name, &error))?;
@@ -35,30 +37,45 @@ impl<W: Write> RowWriter<W> {
             .at(&self.name)
             .with_hint("`nanoembed select` makes a file of other words"));
         }
-        self.line.clear();
-        self.line.extend_from_slice(word);
-        let filled = if is_binary { self.binary(numbers) } else { self.text(numbers) };
+        self.line.0.clear();
+        let filled = self.line.write_all(word).and_then(|()| match is_binary {
+            true => self.binary(numbers),
+            false => self.text(numbers),
+        });
         filled
-            .and_then(|()| self.to.write_all(&self.line))
+            .and_then(|()| self.to.write_all(&self.line.0))
             .map_err(|error| Error::writing(&self.name, &error))
     }
 
     fn binary(&mut self, numbers: &[f32]) -> io::Result<()> {
-        self.line.push(b' ');
-        self.line.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        self.line.push(b'\n');
-        Ok(())
+        self.line.write_all(b" ")?;
+        numbers.iter().try_for_each(|number| self.line.write_all(&number.to_le_bytes()))?;
+        self.line.write_all(b"\n")
     }
 
     /// The shortest digits that give the same number back.
     fn text(&mut self, numbers: &[f32]) -> io::Result<()> {
         numbers.iter().try_for_each(|number| write!(self.line, " {number}"))?;
-        self.line.push(b'\n');
-        Ok(())
+        self.line.write_all(b"\n")
     }
 
     pub fn finish(mut self) -> Result<()> {
         self.to.flush().map_err(|error| Error::writing(&self.name, &error))
+    }
+}
+
+/// A line in memory that may be refused.
+#[derive(Default)]
+struct Line(Vec<u8>);
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        limit::append(&mut self.0, bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

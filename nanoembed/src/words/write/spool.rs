@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
+use nanoembed_core::limit;
+
 use super::fifu::Stop;
 use crate::files::scratch;
 
@@ -30,7 +32,7 @@ impl RowSpool {
     pub fn replay(self, mut on_bytes: impl FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
         let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
-        let mut piece = vec![0; 1 << 20];
+        let mut piece = limit::filled(1 << 20, 0)?;
         loop {
             match file.read(&mut piece)? {
                 0 => return Ok(()),

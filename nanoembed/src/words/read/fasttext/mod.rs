@@ -19,15 +19,15 @@ mod ngrams;
 
 use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::words::DROPPED;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use self::matrix::Matrix;
 use crate::error::{Error, Result};
 use crate::signature::fasttext::cursor::{self, Cursor};
 use crate::signature::fasttext::{Arguments, MAGIC, is_of_old_form};
-use crate::units;
+use crate::{hashed, units};
 
 /// The end of a line, which has no n-grams.
 const END_OF_LINE: &[u8] = b"</s>";
@@ -60,8 +60,13 @@ impl<'f> FastText<'f> {
     /// Reads everything but the vectors.
     pub fn parse(name: &str, file: &'f [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(file);
-        Self::read(&mut cursor)
-            .map_err(|wrong| Error::input(wrong.kind, wrong.message).at(name).at_byte(wrong.offset))
+        Self::read(&mut cursor).map_err(|wrong| {
+            let failure = Error::input(wrong.kind, wrong.message).at(name);
+            match failure.is_no_memory() {
+                true => failure,
+                false => failure.at_byte(wrong.offset),
+            }
+        })
     }
 
     fn read(cursor: &mut Cursor<'f>) -> cursor::Result<Self> {
@@ -185,7 +190,11 @@ impl<'f> FastText<'f> {
     }
 
     /// The model's vector of word number `word`: the mean of its row and those of its n-grams.
-    pub fn word(&self, word: usize, out: &mut [f32]) {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn word(&self, word: usize, out: &mut [f32]) -> Result<(), CoreError> {
         out.fill(0.0);
         self.matrix.add(word as u64, out);
         let mut count = 1_u32;
@@ -197,10 +206,11 @@ impl<'f> FastText<'f> {
                 if self.add_bucket(bucket, out) {
                     count += 1;
                 }
-            });
+            })?;
         }
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2²⁴ n-grams")]
         out.iter_mut().for_each(|value| *value /= count as f32);
+        Ok(())
     }
 
     /// The vector of a bucket; that of a dropped one where a quantised model has not kept it.
@@ -259,7 +269,7 @@ fn read_entries<'f>(
             ));
         }
         if !is_label {
-            read.push((word, at));
+            limit::push(&mut read, (word, at))?;
         }
     }
     Ok(read)
@@ -273,12 +283,12 @@ fn read_kept(
     let mut kept = HashMap::new();
     for _ in 0..count {
         let (bucket, row) = (cursor.count()?, cursor.count()?);
-        let is_new =
-            bucket < buckets && i64::from(row) < count && kept.insert(bucket, row).is_none();
+        let is_new = bucket < buckets && i64::from(row) < count && !kept.contains_key(&bucket);
         if !is_new {
             let message = "a bucket is kept twice, or is not one";
             return Err(cursor.wrong(8, ErrorKind::BadVocabulary, message));
         }
+        hashed::insert(&mut kept, bucket, row)?;
     }
     Ok(kept)
 }

@@ -1,17 +1,24 @@
 //! The n-grams of a word as fastText takes them: of bytes, since its words need not be UTF-8.
 
 use nanoembed_core::words::FastTextHash;
+use nanoembed_core::{Error, limit};
 
 /// Calls `on_hash` with the hash of each n-gram of `<word>`, start after start, the longest first:
 /// the order in which the reference of `.fifu` adds them up. A single bracket is no n-gram to
 /// fastText.
-pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: impl FnMut(u32)) {
-    let bracketed = [b"<", word, b">"].concat();
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub(super) fn for_each(
+    word: &[u8],
+    (min_n, max_n): (u32, u32),
+    mut on_hash: impl FnMut(u32),
+) -> Result<(), Error> {
+    let bracketed = limit::joined_bytes(&[b"<", word, b">"])?;
     // Where characters begin, and the end.
-    let starts: Vec<usize> = (0..bracketed.len())
-        .filter(|&at| is_start(bracketed[at]))
-        .chain([bracketed.len()])
-        .collect();
+    let starts = (0..bracketed.len()).filter(|&at| is_start(bracketed[at]));
+    let starts = limit::collected(starts.chain([bracketed.len()]))?;
     let chars = starts.len() - 1;
     let (min_n, max_n) = (min_n as usize, max_n as usize);
     for start in 0..chars {
@@ -30,6 +37,7 @@ pub(super) fn for_each(word: &[u8], (min_n, max_n): (u32, u32), mut on_hash: imp
             last.iter().rev().for_each(|&byte| hash.pop(byte));
         }
     }
+    Ok(())
 }
 
 /// At most how many bytes are hashed and rows added up for the n-grams of a word.
@@ -50,7 +58,7 @@ mod tests {
 
     fn hashes(word: &str, lengths: (u32, u32)) -> Vec<u32> {
         let mut hashes = Vec::new();
-        for_each(word.as_bytes(), lengths, |hash| hashes.push(hash));
+        for_each(word.as_bytes(), lengths, |hash| hashes.push(hash)).unwrap();
         hashes
     }
 
