@@ -254,17 +254,23 @@ impl Error {
         Self { hint, source, ..Self::new(Kind::Core(kind), message) }.at(file)
     }
 
+    /// Most errors have one part or two, and some are passed over: no more memory than that.
+    fn push(&mut self, part: Place) {
+        self.place.reserve_exact(1);
+        self.place.push(part);
+    }
+
     /// The same with one more, inner, part of the place.
     #[must_use]
     pub fn at(mut self, place: impl Display) -> Self {
-        self.place.push(Place::Name(place.to_string()));
+        self.push(Place::Name(place.to_string()));
         self
     }
 
     /// The same at a byte of the place.
     #[must_use]
     pub fn at_byte(mut self, offset: u64) -> Self {
-        self.place.push(Place::Byte(offset));
+        self.push(Place::Byte(offset));
         self
     }
 

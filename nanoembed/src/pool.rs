@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use nanoembed_core::limit;
+
 /// Unused values, kept for reuse.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
@@ -29,8 +31,9 @@ impl<T> Pool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
+    /// Keeps it, if there is memory for that.
     fn put(&self, thing: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(thing);
+        let _ = limit::push(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), thing);
     }
 }
 

@@ -8,7 +8,7 @@ use nanoembed_core::owned::folder::{ADAPTER, Adapter};
 use nanoembed_core::tensor::{Dtype, TensorSpec};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 
 use super::tensor::le_bytes;
 use crate::error::{Error, Result, name_of};
@@ -230,18 +230,30 @@ fn prefix<'a>(originals: &'a [Stored<'a>], module: &str) -> &'a str {
     }
 }
 
+/// The most expressions of one kind, and the most bytes of what one of them becomes: memory for
+/// them is not refused.
+const MOST_PATTERNS: usize = 1 << 10;
+const PATTERN_BYTES: usize = 1 << 16;
+
 /// The expressions as peft applies them: to the end of a name after a dot, or all of it.
 fn patterns(patterns: &[(String, f64)], path: &Path) -> Result<Vec<(Regex, f64)>> {
-    let mut known = Vec::new();
+    let failed = |error| Error::in_file(name_of(path), error);
+    let refused = |message| {
+        Error::input(ErrorKind::UnsupportedSetting, message)
+            .at(name_of(&path.with_file_name(ADAPTER)))
+    };
+    if patterns.len() > MOST_PATTERNS {
+        let message = format!("{} expressions, where {MOST_PATTERNS} are taken", patterns.len());
+        return Err(refused(message));
+    }
+    let mut known = limit::reserved(patterns.len()).map_err(failed)?;
     for (pattern, value) in patterns {
-        let whole = Regex::new(&format!("^(?:.*\\.)?(?:{pattern})$")).map_err(|error| {
-            let message =
-                format!("`{pattern}` is no regular expression that is understood: {error}");
-            Error::input(ErrorKind::UnsupportedSetting, message)
-                .at(name_of(&path.with_file_name(ADAPTER)))
+        let whole = limit::joined(&["^(?:.*\\.)?(?:", pattern, ")$"]).map_err(failed)?;
+        let whole = RegexBuilder::new(&whole).size_limit(PATTERN_BYTES).build();
+        let whole = whole.map_err(|error| {
+            refused(format!("`{pattern}` is no regular expression that is understood: {error}"))
         })?;
-        limit::push(&mut known, (whole, *value))
-            .map_err(|error| Error::in_file(name_of(path), error))?;
+        known.push((whole, *value));
     }
     Ok(known)
 }

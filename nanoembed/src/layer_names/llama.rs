@@ -89,7 +89,7 @@ impl Llama {
             .map_err(|error| refuse(ErrorKind::BadJson, error.to_string()))?;
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or("unnamed");
         let Some(architecture) = GgufArchitecture::from_decoder_type(kind) else {
-            return Err(refuse(ErrorKind::BadMetadata, unknown(kind)).with_hint(NAMES_HINT));
+            return Err(unknown(kind, &name_of(path)));
         };
         let number = |key: &str| {
             config.get(key).and_then(Value::as_u64).and_then(|value| u32::try_from(value).ok())
@@ -126,7 +126,7 @@ impl Llama {
         let architecture = GgufArchitecture::from_name(kind);
         let Some(architecture) = architecture.filter(|architecture| architecture.is_written())
         else {
-            return Err(refuse(ErrorKind::BadMetadata, unknown(kind)).with_hint(NAMES_HINT));
+            return Err(unknown(kind, file));
         };
         let value = |key: Key| gguf.value(&format!("{kind}.{}", key.name()));
         let number = |key| match value(key) {
@@ -275,10 +275,18 @@ fn unwritten(config: &Value, architecture: GgufArchitecture) -> Option<String> {
 const NAMES_HINT: &str =
     "name the layers with `--names FILE`: JSON `{\"0\": \"lm_head\", …}` or lines `0 lm_head`";
 
-fn unknown(kind: &str) -> String {
-    format!(
+/// The error of a model whose layers have unknown names. It may be passed over, so that memory for
+/// it is refused as any other.
+fn unknown(kind: &str, place: &str) -> Error {
+    let message = limit::formatted(format_args!(
         "names and order of layers are known for Llama, Mistral, Qwen 2 and 3 and Gemma 3, not for `{kind}`"
-    )
+    ));
+    match message.and_then(|message| Ok((message, limit::copied(NAMES_HINT)?))) {
+        Ok((message, hint)) => {
+            Error::input(ErrorKind::BadMetadata, message).at(place).with_hint(hint)
+        }
+        Err(error) => Error::in_file(place, error),
+    }
 }
 
 /// True if `name` is that of a layer which is quantised in such models, as decoders or embedding

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::limit::Boxed;
+
 use super::folder::files::EncoderFolder;
 use super::reading::Reading;
 use crate::bytes::Bytes;
@@ -47,9 +49,9 @@ pub(super) enum Content {
     /// A file that holds everything.
     Whole(Bytes),
     /// A causal model in several files.
-    Bundle(Box<Bundle>),
+    Bundle(Boxed<Bundle>),
     /// A model of a folder that embeds or compares texts.
-    Folder(Box<EncoderFolder>),
+    Folder(Boxed<EncoderFolder>),
 }
 
 impl Source {
@@ -74,7 +76,9 @@ impl Source {
             }
             let name = bundle.name();
             allowed.check()?;
-            return Ok(Self { allowed, ..Self::new(name, Content::Bundle(Box::new(bundle))) });
+            let content = Boxed::new(bundle).map(Content::Bundle);
+            let content = content.map_err(|error| Error::in_file(&name, error))?;
+            return Ok(Self { allowed, ..Self::new(name, content) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
             let folder = match &reading.adapter {
@@ -82,8 +86,7 @@ impl Source {
                 None => EncoderFolder::open_for(path, role, &allowed)?,
             };
             allowed.check()?;
-            let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
-            return Ok(Self { role, allowed, ..opened });
+            return Ok(Self { role, allowed, ..Self::from_folder(folder)? });
         }
         reading.check_without_folder()?;
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
@@ -92,6 +95,13 @@ impl Source {
 
     fn new(name: impl Into<String>, content: Content) -> Self {
         Self { name: name.into(), content, role: Role::Text, allowed: Arc::default() }
+    }
+
+    fn from_folder(folder: EncoderFolder) -> Result<Self> {
+        let name = folder.name();
+        let content = Boxed::new(folder).map(Content::Folder);
+        let content = content.map_err(|error| Error::in_file(&name, error))?;
+        Ok(Self::new(name, content))
     }
 
     /// The role of texts for which it was opened.
@@ -127,8 +137,8 @@ impl Source {
             return Ok(None);
         }
         let folder = folder.reopened_for(role)?;
-        let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
-        Ok(Some(Self { role, allowed: Arc::clone(&self.allowed), ..opened }))
+        let allowed = Arc::clone(&self.allowed);
+        Ok(Some(Self { role, allowed, ..Self::from_folder(folder)? }))
     }
 
     /// The file of a layer beside a folder's modules whose weights are pickled, which is not read.

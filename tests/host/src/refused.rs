@@ -2,12 +2,58 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use nanoembed::Error;
 use nanoembed_core::ErrorKind;
 use nanoembed_tests::refusing::Refusing;
+
+/// Bytes of the smallest allocation that fails. On other systems, names of temporary files are
+/// longer.
+pub const LEAST: usize = if cfg!(target_os = "linux") { 64 } else { 192 };
+
+/// Sizes of infallible allocations where models are converted.
+pub const SPARED: [usize; 17] = [
+    // Shared options.
+    72,
+    // Hash tables of `serde_json`'s objects with groups of 8 and of 16 bytes, and arrays.
+    80,
+    88,
+    152,
+    160,
+    296,
+    304,
+    584,
+    592,
+    288,
+    576,
+    // The members of an object that is written.
+    312,
+    416,
+    // Nodes of the set of members that were asked for.
+    280,
+    376,
+    // The target of a link, and the buffer of a file that is written.
+    256,
+    1 << 20,
+];
+
+/// Copies a file, or a folder with all in it.
+///
+/// # Errors
+///
+/// The system's.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
+    }
+    fs::create_dir(to)?;
+    fs::read_dir(from)?.try_for_each(|entry| {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))
+    })
+}
 
 /// Files by their names.
 type Files = BTreeMap<OsString, Vec<u8>>;

@@ -3,15 +3,16 @@
 //! whole or not there.
 //!
 //! Some allocations are infallible and not failed here: names of files, messages, boxes of fixed
-//! size and the first elements of short lists, all [smaller](LEAST) than others; and those of some
-//! [sizes](SPARED), which are buffers and values of `serde_json`, by which a folder's settings are
-//! read. No more bytes than a file of settings may have become such values, but a value takes more
-//! memory than its spelling.
+//! size and the first elements of short lists, all [smaller](refused::LEAST) than others; those of
+//! some [sizes](refused::SPARED), which are buffers and values of `serde_json`, by which a folder's
+//! settings are read; and the regular expressions of [adapters](PATTERN_BYTES). No more bytes than a
+//! file of settings may have become values of `serde_json`, but a value takes more memory than its
+//! spelling.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fs, io};
 
 use nanoembed::convert::ModelTarget::{self, Amb, Gguf, Weights};
 use nanoembed::convert::WeightType::{self, Adaptive, F16, F32, Int4, Int5block, Int8};
@@ -23,50 +24,8 @@ use nanoembed_host_tests::refused;
 use nanoembed_tests::refusing::Refusing;
 use tempfile::TempDir;
 
-/// Bytes of the smallest allocation that fails. On other systems, names of temporary files are
-/// longer.
-const LEAST: usize = if cfg!(target_os = "linux") { 64 } else { 192 };
-
-/// Allocations of these sizes are not failed either.
-const SPARED: [usize; 17] = [
-    // Shared options.
-    72,
-    // Hash tables of `serde_json`'s objects with groups of 8 and of 16 bytes, and arrays.
-    80,
-    88,
-    152,
-    160,
-    296,
-    304,
-    584,
-    592,
-    288,
-    576,
-    // The members of an object that is written.
-    312,
-    416,
-    // Nodes of the set of members that were asked for.
-    280,
-    376,
-    // The target of a link, and the buffer of a file that is written.
-    256,
-    1 << 20,
-];
-
 #[global_allocator]
-static ALLOCATOR: Refusing = Refusing::sparing(LEAST, &SPARED);
-
-/// Copies a file, or a folder with all in it.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    if !from.is_dir() {
-        return fs::copy(from, to).map(drop);
-    }
-    fs::create_dir(to)?;
-    fs::read_dir(from)?.try_for_each(|entry| {
-        let entry = entry?;
-        copy(&entry.path(), &to.join(entry.file_name()))
-    })
-}
+static ALLOCATOR: Refusing = Refusing::sparing(refused::LEAST, &refused::SPARED);
 
 /// The folder of a decoder.
 const LLAMA: &str = "cases/llama-llama3-scaling/model";
@@ -80,6 +39,10 @@ const MERGED_PIECES: &str = "merged-pieces";
 /// The same as UQFF 1.2 and 0.2.
 const LLAMA_12: &str = "llama-1.2";
 const LLAMA_02: &str = "llama-0.2";
+
+/// A model, and its tensors alone.
+const ORIGINAL: &str = "llama/tiny.gguf";
+const TENSORS: &str = "tensors.safetensors";
 
 /// An embedding model as mistral.rs writes it.
 const EMBEDDER: &str = "uqff/mistralrs-0.9.5/qwen3_embedding-afq8";
@@ -138,8 +101,18 @@ const MIGRATIONS: [(&str, Target); 14] = [
     (LLAMA_02, Target::Gguf),
 ];
 
+/// LoRA adapters, those with regular expressions among them, and the models that they are for.
+const ADAPTERS: [(&str, bool, &str); 2] = [
+    ("adapters/bert", false, "models/bert_cased"),
+    ("adapters/qwen3", true, "models/qwen3_embedding"),
+];
+
+/// More than an allocation of an adapter's regular expressions takes. These are infallible, and no
+/// more than so many of no more than so many bytes are taken.
+const PATTERN_BYTES: usize = 4 << 10;
+
 /// Quantisations of folders and of files.
-const QUANTIZATIONS: [(&str, Target, &str); 7] = [
+const QUANTIZATIONS: [(&str, Target, &str); 8] = [
     ("llama/tiny.gguf", Target::Gguf, "q5_0"),
     ("llama/tiny.gguf", Target::Uqff12, "mxfp4"),
     ("llama/tiny.gguf", Target::Safetensors, "f16"),
@@ -147,6 +120,7 @@ const QUANTIZATIONS: [(&str, Target, &str); 7] = [
     (LLAMA, Target::Gguf, "f16"),
     (LLAMA_12, Target::Uqff02, "fp8"),
     (EMBEDDER, Target::Gguf, "q8_0"),
+    ("models/bert_cased", Target::Uqff12, "fp8"),
 ];
 
 /// Files and folders whose tensors become floats.
@@ -180,6 +154,20 @@ fn convert(model: &Model, (to, weight_type): (ModelTarget, WeightType), out: &Pa
     let is_float = matches!(weight_type, F32 | F16);
     let conversion = conversion.calibrate((!is_float).then(|| PathBuf::from("texts")));
     refuse_each(&name, out, 100, || conversion.run(&Silent).map(drop));
+}
+
+/// Converts a model with a LoRA adapter merged into it.
+fn adapt((adapter, has_patterns): (&Model, bool), model: &Model, out: &Path) {
+    for to in [Weights, Amb] {
+        let name = format!("{} with {} to {to:?}", model.name, adapter.name);
+        let conversion = Conversion::new(&model.path, out.join("model")).to(to);
+        let conversion = conversion.adapter(adapter.path.clone());
+        let run = || refuse_each(&name, out, 40, || conversion.run(&Silent).map(drop));
+        match has_patterns {
+            true => ALLOCATOR.with_least(PATTERN_BYTES, run),
+            false => run(),
+        }
+    }
 }
 
 /// Counts warnings.
@@ -257,7 +245,7 @@ impl Models {
                 from.extension().map_or("", |it| it.to_str().expect("UTF-8"))
             };
             let to = PathBuf::from(number.to_string()).with_extension(ending);
-            copy(&from, &to).expect("a copy of the model");
+            refused::copy(&from, &to).expect("a copy of the model");
             to
         });
         Model { name, path: path.clone() }
@@ -275,18 +263,21 @@ fn make_models() {
         let made = Conversion::new(data().join(CASES[0].0), made).run(&Silent);
         made.expect("a file of a model");
     }
-    copy(&data().join(LLAMA), Path::new(PIECES)).expect("a copy of the model");
+    refused::copy(&data().join(LLAMA), Path::new(PIECES)).expect("a copy of the model");
     fs::remove_file(Path::new(PIECES).join("tokenizer.json")).expect("a tokenizer");
     let pieces = data().join("sentencepiece/llama.model");
     fs::copy(pieces, Path::new(PIECES).join("tokenizer.model")).expect("a tokenizer");
     let merged = Path::new(MERGED_PIECES);
-    copy(&data().join(LLAMA), merged).expect("a copy of the model");
+    refused::copy(&data().join(LLAMA), merged).expect("a copy of the model");
     let tokenizer = data().join("models/embeddinggemma/tokenizer.json");
     fs::copy(tokenizer, merged.join("tokenizer.json")).expect("a tokenizer");
     let ends = r#"{"bos_token_id": 2, "eos_token_id": 1}"#;
     fs::write(merged.join("generation_config.json"), ends).expect("a file");
     let names = (0..50).map(|number| format!("{number} a.rather.long.name.of.a.layer.{number}\n"));
     fs::write(NAMES, names.collect::<String>()).expect("a file");
+    let tensors = Writing::default().to(Target::Safetensors);
+    let tensors = Migration::new([data().join(ORIGINAL)], TENSORS).writing(tensors);
+    tensors.run(&Silent).expect("a file of tensors");
     for (made, to) in [(LLAMA_12, Target::Uqff12), (LLAMA_02, Target::Uqff02)] {
         fs::create_dir(made).expect("a folder");
         let output = Path::new(made).join("m-0.uqff");
@@ -319,6 +310,12 @@ fn conversions_succeed_or_give_an_error() {
     let (output, writing) = written(Target::Uqff12, out);
     let named = (output, writing.names(PathBuf::from(NAMES)));
     migrate_as(&models.model(LLAMA_02), named, Target::Uqff12, out);
+    let (output, writing) = written(Target::Gguf, out);
+    let like = (output, writing.like(models.model(ORIGINAL).path));
+    migrate_as(&models.model(TENSORS), like, Target::Gguf, out);
+    for (adapter, has_patterns, base) in ADAPTERS {
+        adapt((&models.model(adapter), has_patterns), &models.model(base), out);
+    }
     for (name, to, quant_type) in QUANTIZATIONS {
         let quant_type = quant_type.parse().expect("a type");
         quantize(&models.model(name), (to, quant_type), out);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use nanoembed_core::text::json::Value;
+use nanoembed_core::{Error, limit};
 
 /// A text and what shall stand in it instead.
 pub(super) struct Edits<'t> {
@@ -16,24 +17,24 @@ impl<'t> Edits<'t> {
     }
 
     /// Puts `spelling` in the place of `value`, which is one of the text's.
-    pub(super) fn replace(&mut self, value: Value<'t>, spelling: String) {
+    pub(super) fn replace(&mut self, value: Value<'t>, spelling: String) -> Result<(), Error> {
         let start = usize::try_from(value.offset()).unwrap_or(usize::MAX);
-        self.edits.push((start..start.saturating_add(value.spelling().len()), spelling));
+        let range = start..start.saturating_add(value.spelling().len());
+        limit::push(&mut self.edits, (range, spelling))
     }
 
-    /// The text with all of it.
-    pub(super) fn finish(mut self) -> String {
-        self.edits.sort_by_key(|(range, _)| range.start);
-        let (mut text, mut from) = (String::with_capacity(self.text.len()), 0);
+    /// The text with all of it. A value that is replaced twice, by the same, is replaced once.
+    pub(super) fn finish(mut self) -> Result<String, Error> {
+        self.edits.sort_unstable_by_key(|(range, _)| range.start);
+        let (mut text, mut from) = (String::new(), 0);
         for (range, spelling) in self.edits {
-            // A value that is replaced twice is replaced once.
             let Some(before) = self.text.get(from..range.start) else { continue };
-            text.push_str(before);
-            text.push_str(&spelling);
+            limit::write(&mut text, before)?;
+            limit::write(&mut text, &spelling)?;
             from = range.end;
         }
-        text.push_str(self.text.get(from..).unwrap_or_default());
-        text
+        limit::write(&mut text, self.text.get(from..).unwrap_or_default())?;
+        Ok(text)
     }
 }
 
@@ -46,9 +47,9 @@ mod tests {
         let text = r#"{ "a": 1.50,  "b": [1, 2e0] }"#;
         let value = Value::parse(text, 0).unwrap();
         let mut edits = Edits::new(text);
-        edits.replace(value.member("b").unwrap().items().last().unwrap(), "7".into());
-        edits.replace(value.member("a").unwrap(), "null".into());
-        edits.replace(value.member("a").unwrap(), "null".into());
-        assert_eq!(edits.finish(), r#"{ "a": null,  "b": [1, 7] }"#);
+        edits.replace(value.member("b").unwrap().items().last().unwrap(), "7".into()).unwrap();
+        edits.replace(value.member("a").unwrap(), "null".into()).unwrap();
+        edits.replace(value.member("a").unwrap(), "null".into()).unwrap();
+        assert_eq!(edits.finish().unwrap(), r#"{ "a": null,  "b": [1, 7] }"#);
     }
 }

@@ -1,12 +1,12 @@
 //! The files of a folder and their treatment: those with ids are rewritten; other settings,
 //! documents and the weights of further modules are copied; the rest is left out and listed.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::owned::folder::{LAYERS_BESIDE, Modules, WEIGHTS};
 use nanoembed_core::text::json::Value;
+use nanoembed_core::{Error as CoreError, limit};
 
 use super::ids;
 use super::numbering::Numbering;
@@ -22,8 +22,9 @@ pub(super) struct Files {
     folder: PathBuf,
     /// The model's own part of it, empty or with a path's end.
     own: String,
-    /// The folders whose files are sorted: this one, the model's own, those of its modules.
-    folders: BTreeSet<String>,
+    /// The folders whose files are sorted, in their order: this one, the model's own, those of its
+    /// modules.
+    folders: Vec<String>,
     renumbered: Vec<(String, Renumbered, String)>,
     copied: Vec<String>,
     left_out: Vec<String>,
@@ -37,73 +38,90 @@ const COPIED: [&str; 4] = ["json", "jinja", "md", "txt"];
 
 impl Files {
     pub(super) fn from_folder(source: &EncoderFolder) -> Result<Self> {
+        let failed = |error| Error::in_file(source.name(), error);
         let folder = source.texts().path().to_owned();
-        let own = source.model().folder().to_owned();
-        let modules = source.texts().read(|texts| Modules::folders(texts))?;
-        let mut folders: BTreeSet<String> =
-            modules.into_iter().filter(|module| folder.join(module).is_dir()).collect();
-        folders.extend([String::new(), own.clone()]);
+        let own = limit::copied(source.model().folder()).map_err(failed)?;
+        let mut folders = source.texts().read(|texts| Modules::folders(texts))?;
+        folders.retain(|module| folder.join(module).is_dir());
+        limit::push(&mut folders, String::new()).map_err(failed)?;
+        limit::push(&mut folders, limit::copied(&own).map_err(failed)?).map_err(failed)?;
+        folders.sort_unstable();
+        folders.dedup();
         let (renumbered, copied, left_out) = (Vec::new(), Vec::new(), Vec::new());
-        let mut files = Self { folder, own, folders, renumbered, copied, left_out };
-        for folder in files.folders.clone() {
-            files.sort(&folder)?;
-        }
+        let mut files = Self { folder, own, folders: Vec::new(), renumbered, copied, left_out };
+        folders.iter().try_for_each(|folder| files.sort(folder, &folders))?;
+        files.folders = folders;
         files.left_out.sort_unstable();
         Ok(files)
     }
 
-    /// Says of each file of a folder what becomes of it.
-    fn sort(&mut self, folder: &str) -> Result<()> {
+    /// Says of each file of a folder, which is one of `folders`, what becomes of it.
+    fn sort(&mut self, folder: &str, folders: &[String]) -> Result<()> {
+        let refused = |error| Error::in_file(name_of(Path::new(folder)), error);
         let whole = self.folder.join(folder);
         let failed = |error: io::Error| Error::reading(name_of(&whole), &error);
         for entry in whole.read_dir().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = format!("{folder}{name}");
+            let mut path = limit::joined(&[folder, &name]).map_err(refused)?;
             let is_folder = entry.path().is_dir();
-            let leads_to = |known: &String| known.starts_with(&format!("{path}/"));
-            if name.starts_with('.') || is_folder && self.folders.iter().any(leads_to) {
+            let leads_to = |known: &String| {
+                known.strip_prefix(&*path).is_some_and(|rest| rest.starts_with('/'))
+            };
+            if name.starts_with('.') || is_folder && folders.iter().any(leads_to) {
                 continue;
             }
             if is_folder {
-                self.left_out.push(format!("{path}/"));
+                limit::write(&mut path, "/").map_err(refused)?;
+                limit::push(&mut self.left_out, path).map_err(refused)?;
                 continue;
             }
             let is_own = folder == self.own;
-            match Renumbered::from_name(&name) {
+            let list = match Renumbered::from_name(&name) {
                 Some(how) if is_own => {
                     let text = whole_file::read_text(&entry.path());
                     let text =
                         text.map_err(|error| Error::reading(name_of(&entry.path()), &error))?;
-                    self.renumbered.push((path, how, text));
+                    limit::push(&mut self.renumbered, (path, how, text)).map_err(refused)?;
+                    continue;
                 }
                 // Of a module its own settings; of another tokenizer nothing.
-                Some(how) if how != Renumbered::Config => self.left_out.push(path),
-                _ if is_own && name == WEIGHTS => {}
-                _ if !is_own && !folder.is_empty() && name == WEIGHTS => self.copied.push(path),
+                Some(how) if how != Renumbered::Config => &mut self.left_out,
+                _ if is_own && name == WEIGHTS => continue,
+                _ if !is_own && !folder.is_empty() && name == WEIGHTS => &mut self.copied,
                 _ if LAYERS_BESIDE.iter().any(|layer| name == layer_file(layer)) => {
-                    self.copied.push(path);
+                    &mut self.copied
                 }
-                _ if is_copied(&name) => self.copied.push(path),
-                _ => self.left_out.push(path),
-            }
+                _ if is_copied(&name) => &mut self.copied,
+                _ => &mut self.left_out,
+            };
+            limit::push(list, path).map_err(refused)?;
         }
         Ok(())
     }
 
     /// The ids that files name.
-    pub(super) fn named_ids(&self) -> Vec<u32> {
-        let configs = self.renumbered.iter().filter(|(_, how, _)| *how == Renumbered::Config);
-        let values = configs.filter_map(|(_, _, text)| Value::parse(text, 0).ok());
-        values.flat_map(ids::in_config).map(|place| place.id).collect()
+    pub(super) fn named_ids(&self) -> Result<Vec<u32>, CoreError> {
+        let mut ids = Vec::new();
+        for config in self.values(Renumbered::Config) {
+            limit::extend(&mut ids, ids::in_config(config)?.into_iter().map(|place| place.id))?;
+        }
+        Ok(ids)
     }
 
     /// The tokens that files name by their spelling.
-    pub(super) fn named_tokens(&self) -> Vec<String> {
-        let texts = self.renumbered.iter().map(|(_, how, text)| (*how, text));
-        let texts = texts.filter(|(how, _)| *how == Renumbered::TokenizerConfig);
-        let values = texts.filter_map(|(_, text)| Value::parse(text, 0).ok());
-        values.flat_map(ids::tokens_in_config).collect()
+    pub(super) fn named_tokens(&self) -> Result<Vec<String>, CoreError> {
+        let mut tokens = Vec::new();
+        for config in self.values(Renumbered::TokenizerConfig) {
+            limit::extend(&mut tokens, ids::tokens_in_config(config)?)?;
+        }
+        Ok(tokens)
+    }
+
+    /// The texts that get this treatment.
+    fn values(&self, how: Renumbered) -> impl Iterator<Item = Value<'_>> {
+        let texts = self.renumbered.iter().filter(move |(_, its, _)| *its == how);
+        texts.filter_map(|(_, _, text)| Value::parse(text, 0).ok())
     }
 
     /// The same with the tokens' new ids.

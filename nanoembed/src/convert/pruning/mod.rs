@@ -39,9 +39,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::Pipeline;
 use nanoembed_core::owned::folder::Described;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result, name_of, name_of_output};
@@ -143,11 +143,14 @@ impl Pruning {
         drop(folder.open_model()?);
         let pipeline = folder.pipeline()?;
         let tokenizer = Tokenizer::open(path)?;
+        let failed = |error| Error::in_file(folder.name(), error);
         let prompts = folder.prompts()?.into_core().by_name.into_iter().map(|(_, text)| text);
-        let mut prompts: Vec<String> = prompts.filter(|prompt| !prompt.is_empty()).collect();
+        let prompts = limit::collected(prompts.filter(|prompt| !prompt.is_empty()));
+        let mut prompts = prompts.map_err(failed)?;
         prompts.sort_unstable();
         prompts.dedup();
-        let counts = (0..pipeline.count()).map(|_| AtomicU64::new(0)).collect();
+        let counts = limit::exactly((0..pipeline.count()).map(|_| AtomicU64::new(0)));
+        let counts = counts.map_err(failed)?;
         Ok(Self { folder, pipeline, tokenizer, prompts, counts, texts: 0, min_count: 1 })
     }
 
@@ -174,7 +177,8 @@ impl Pruning {
         let alone = self.tokenizer.encode(text, None)?.ids;
         self.count_ids(&alone);
         for prompt in &self.prompts {
-            let prompted = self.tokenizer.encode(&format!("{prompt}{text}"), None)?.ids;
+            let prompted = limit::joined(&[prompt, text]).map_err(|error| self.failed(error))?;
+            let prompted = self.tokenizer.encode(&prompted, None)?.ids;
             let ends = prompted.iter().rev().zip(alone.iter().rev());
             let same = ends.take_while(|(prompted, alone)| prompted == alone).count();
             let other = prompted.len().saturating_sub(same);
@@ -224,8 +228,9 @@ impl Pruning {
         let progress = Progress::bytes(observer, "writing", plan.pruned.weight_bytes);
         plan.tables.write(&weights, &progress)?;
         drop(progress);
-        self.check(folder.path(), &plan.numbering).map_err(|error| {
-            Error::new(error.kind(), error.to_string()).at(name_of_output(output))
+        self.check(folder.path(), &plan.numbering).map_err(|error| match error.is_no_memory() {
+            true => error,
+            false => Error::new(error.kind(), error.to_string()).at(name_of_output(output)),
         })?;
         folder.commit()?;
         Ok(plan.pruned)
@@ -237,10 +242,13 @@ impl Pruning {
         }
         let files = Files::from_folder(&self.folder)?;
         let vocabulary = Vocabulary::from_pipeline(&self.pipeline)?;
-        let (numbering, rare) = self.numbering(&files, &vocabulary);
+        let numbering = self.numbering(&files, &vocabulary);
+        let (numbering, rare) = numbering.map_err(|error| self.failed(error))?;
         let tables = Tables::new(&self.folder, &numbering)?;
         let files = files.renumbered(&vocabulary, &numbering)?;
         let (weight_bytes, weight_bytes_before) = tables.bytes();
+        let left_out = files.left_out().iter().map(|path| limit::copied(path));
+        let left_out = limit::gathered(left_out).map_err(|error| self.failed(error))?;
         let pruned = Pruned {
             texts: self.texts,
             pieces: numbering.len(),
@@ -248,34 +256,42 @@ impl Pruning {
             rare,
             weight_bytes,
             weight_bytes_before,
-            left_out: files.left_out().to_vec(),
+            left_out,
         };
         Ok(Plan { numbering, tables, files, pruned })
     }
 
     /// The pieces that stay, and how many of the texts' do not.
-    fn numbering(&self, files: &Files, vocabulary: &Vocabulary<'_>) -> (Numbering, usize) {
-        let counts: Vec<u64> = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).collect();
-        let mut kept: Vec<bool> =
-            counts.iter().map(|count| *count >= self.min_count.max(1)).collect();
+    fn numbering(
+        &self,
+        files: &Files,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Result<(Numbering, usize), CoreError> {
+        let counts = limit::exactly(self.counts.iter().map(|it| it.load(Ordering::Relaxed)))?;
+        let kept = counts.iter().map(|count| *count >= self.min_count.max(1));
+        let mut kept = limit::exactly(kept)?;
         let mut keep = |id: u32| {
             if let Some(kept) = usize::try_from(id).ok().and_then(|id| kept.get_mut(id)) {
                 *kept = true;
             }
         };
-        files.named_ids().into_iter().for_each(&mut keep);
+        files.named_ids()?.into_iter().for_each(&mut keep);
         vocabulary.named_ids().iter().copied().for_each(&mut keep);
-        let named = files.named_tokens();
+        let named = files.named_tokens()?;
         named.iter().filter_map(|token| vocabulary.id_of(token)).for_each(&mut keep);
         (0..self.first_position()).for_each(&mut keep);
         let mut scripts = Scripts::default();
         for (id, count) in (0..).zip(&counts).filter(|(_, count)| **count > 0) {
-            scripts.count(vocabulary.text(id), *count);
+            scripts.count(vocabulary.text(id), *count)?;
         }
         vocabulary.characters(&scripts).for_each(&mut keep);
-        vocabulary.close(&mut kept);
+        vocabulary.close(&mut kept)?;
         let rare = counts.iter().zip(&kept).filter(|(count, kept)| **count > 0 && !**kept).count();
-        (Numbering::new(&kept), rare)
+        Ok((Numbering::new(&kept)?, rare))
+    }
+
+    fn failed(&self, error: CoreError) -> Error {
+        Error::in_file(self.folder.name(), error)
     }
 
     /// The first position of models that count positions from the padding token's id: that token

@@ -1,14 +1,16 @@
 //! The ids that stay, and what becomes of them.
 
+use nanoembed_core::{Error, limit};
+
 /// The ids that stay, in their order: each gets the number of its place.
 #[derive(Clone, Debug)]
 pub(super) struct Numbering(Vec<u32>);
 
 impl Numbering {
     /// Of the ids those that are `kept`.
-    pub(super) fn new(kept: &[bool]) -> Self {
+    pub(super) fn new(kept: &[bool]) -> Result<Self, Error> {
         let ids = (0..).zip(kept).filter(|(_, kept)| **kept);
-        Self(ids.map(|(id, _)| id).collect())
+        limit::collected(ids.map(|(id, _)| id)).map(Self)
     }
 
     /// The old ids, by new id.

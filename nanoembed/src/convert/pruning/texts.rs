@@ -1,6 +1,7 @@
 //! The texts of a folder in which ids stand, with the tokens' new ids.
 
 use nanoembed_core::text::json::{LexemeKind, Value, chars};
+use nanoembed_core::{Error as CoreError, limit};
 
 use super::edits::Edits;
 use super::ids::{self, Place};
@@ -44,21 +45,32 @@ impl Renumbered {
         vocabulary: &Vocabulary<'_>,
         numbering: &Numbering,
     ) -> Result<String> {
+        let failed = |error| Error::in_file(name, error);
         if self == Self::Lines {
-            let lines = (0..).zip(text.split_inclusive('\n'));
-            let kept = lines.filter(|(id, _)| numbering.now(*id).is_some());
-            return Ok(kept.map(|(_, line)| line).collect());
+            return lines(text, numbering).map_err(failed);
         }
-        let value = Value::parse(text, 0).map_err(|error| Error::in_file(name, error))?;
+        let value = Value::parse(text, 0).map_err(failed)?;
         let mut edits = Edits::new(text);
-        match self {
+        let edited = match self {
             Self::Tokenizer => tokenizer(value, vocabulary, numbering, &mut edits),
             Self::TokenizerConfig => added_tokens(value, numbering, &mut edits),
             Self::Config => config(value, numbering, &mut edits),
-            Self::Ids | Self::Lines => edits.replace(value, tokens_by_name(value, numbering)),
-        }
-        Ok(edits.finish())
+            Self::Ids | Self::Lines => {
+                tokens_by_name(value, numbering).and_then(|tokens| edits.replace(value, tokens))
+            }
+        };
+        edited.and_then(|()| edits.finish()).map_err(failed)
     }
+}
+
+/// A token a line.
+fn lines(text: &str, numbering: &Numbering) -> Result<String, CoreError> {
+    let mut kept = String::new();
+    let lines = (0..).zip(text.split_inclusive('\n'));
+    for (_, line) in lines.filter(|(id, _)| numbering.now(*id).is_some()) {
+        limit::write(&mut kept, line)?;
+    }
+    Ok(kept)
 }
 
 fn tokenizer<'t>(
@@ -66,89 +78,140 @@ fn tokenizer<'t>(
     vocabulary: &Vocabulary<'_>,
     numbering: &Numbering,
     edits: &mut Edits<'t>,
-) {
-    renumber(ids::in_tokenizer(file, &|token| vocabulary.id_of(token)), numbering, edits);
-    let Some(model) = file.member("model") else { return };
+) -> Result<(), CoreError> {
+    renumber(ids::in_tokenizer(file, &|token| vocabulary.id_of(token))?, numbering, edits)?;
+    let Some(model) = file.member("model") else { return Ok(()) };
     if let Some(tokens) = model.member("vocab") {
         let kept = match tokens.kind() {
-            LexemeKind::BeginArray => tokens_in_order(tokens, numbering),
-            _ => tokens_by_name(tokens, numbering),
+            LexemeKind::BeginArray => tokens_in_order(tokens, numbering)?,
+            _ => tokens_by_name(tokens, numbering)?,
         };
-        edits.replace(tokens, kept);
+        edits.replace(tokens, kept)?;
     }
     if let Some(list) = model.member("merges") {
-        edits.replace(list, merges(list, vocabulary, numbering));
+        edits.replace(list, merges(list, vocabulary, numbering)?)?;
     }
+    Ok(())
 }
 
 /// A vocabulary whose tokens stand in the order of their ids.
-fn tokens_in_order(tokens: Value<'_>, numbering: &Numbering) -> String {
+fn tokens_in_order(tokens: Value<'_>, numbering: &Numbering) -> Result<String, CoreError> {
     let kept = (0..).zip(tokens.items()).filter(|(id, _)| numbering.now(*id).is_some());
-    list('[', kept.map(|(_, token)| token.spelling().to_owned()), ']')
+    let mut list = List::begin("[\n")?;
+    for (_, token) in kept {
+        list.item(&[token.spelling()])?;
+    }
+    list.end("\n]")
 }
 
 /// A vocabulary of tokens and their ids.
-fn tokens_by_name(tokens: Value<'_>, numbering: &Numbering) -> String {
-    let kept = tokens.members().filter_map(|(token, id)| {
-        let id = u32::try_from(id.as_u64()?).ok()?;
-        Some(format!("\"{token}\": {}", numbering.now(id)?))
-    });
-    list('{', kept, '}')
+fn tokens_by_name(tokens: Value<'_>, numbering: &Numbering) -> Result<String, CoreError> {
+    let mut list = List::begin("{\n")?;
+    for (token, id) in tokens.members() {
+        let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        if let Some(id) = id.and_then(|id| numbering.now(id)) {
+            list.item(&["\"", token, "\": ", &id.to_string()])?;
+        }
+    }
+    list.end("\n}")
 }
 
 /// BPE merges whose parts and result are all kept.
-fn merges(list_of: Value<'_>, vocabulary: &Vocabulary<'_>, numbering: &Numbering) -> String {
-    let stays = |pair: &Value<'_>| {
-        let ids = match pair.as_text() {
-            Some(spelling) => {
-                let text: String = chars(spelling).collect();
-                text.split_once(' ')
-                    .map(|(left, right)| (vocabulary.find(left), vocabulary.find(right)))
-            }
-            None => {
-                let mut sides = pair.items().map(|side| {
-                    vocabulary.find(&chars(side.as_text().unwrap_or_default()).collect::<String>())
-                });
-                sides.next().zip(sides.next())
-            }
-        };
-        let Some((Some(left), Some(right))) = ids else { return false };
-        let merged = vocabulary.merged((left, right));
-        [Some(left), Some(right), merged]
-            .into_iter()
-            .all(|id| id.and_then(|id| numbering.now(id)).is_some())
+fn merges(
+    pairs: Value<'_>,
+    vocabulary: &Vocabulary<'_>,
+    numbering: &Numbering,
+) -> Result<String, CoreError> {
+    let mut list = List::begin("[\n")?;
+    for pair in pairs.items() {
+        let Some((left, right)) = sides(pair, vocabulary)? else { continue };
+        let all = [Some(left), Some(right), vocabulary.merged((left, right))?];
+        if all.into_iter().all(|id| id.and_then(|id| numbering.now(id)).is_some()) {
+            list.item(&[pair.spelling()])?;
+        }
+    }
+    list.end("\n]")
+}
+
+/// The ids of a pair: a text with a space between them, or a list of both.
+fn sides(pair: Value<'_>, vocabulary: &Vocabulary<'_>) -> Result<Option<(u32, u32)>, CoreError> {
+    if let Some(spelling) = pair.as_text() {
+        let text = limit::spelled(chars(spelling))?;
+        let sides = text.split_once(' ');
+        return Ok(
+            sides.and_then(|(left, right)| vocabulary.find(left).zip(vocabulary.find(right)))
+        );
+    }
+    let mut sides = pair.items();
+    let mut next = || -> Result<Option<u32>, CoreError> {
+        let Some(side) = sides.next() else { return Ok(None) };
+        let text = limit::spelled(chars(side.as_text().unwrap_or_default()))?;
+        Ok(vocabulary.find(&text))
     };
-    let kept = list_of.items().filter(stays);
-    list('[', kept.map(|pair| pair.spelling().to_owned()), ']')
+    Ok(next()?.zip(next()?))
 }
 
 /// The member `added_tokens_decoder`, whose names are ids.
-fn added_tokens<'t>(config: Value<'t>, numbering: &Numbering, edits: &mut Edits<'t>) {
-    let Some(tokens) = config.member("added_tokens_decoder") else { return };
-    let kept = tokens.members().filter_map(|(id, token)| {
-        Some(format!("\"{}\": {}", numbering.now(id.parse().ok()?)?, token.spelling()))
-    });
-    edits.replace(tokens, list('{', kept, '}'));
+fn added_tokens<'t>(
+    config: Value<'t>,
+    numbering: &Numbering,
+    edits: &mut Edits<'t>,
+) -> Result<(), CoreError> {
+    let Some(tokens) = config.member("added_tokens_decoder") else { return Ok(()) };
+    let mut list = List::begin("{\n")?;
+    for (id, token) in tokens.members() {
+        if let Some(id) = id.parse().ok().and_then(|id| numbering.now(id)) {
+            list.item(&["\"", &id.to_string(), "\": ", token.spelling()])?;
+        }
+    }
+    edits.replace(tokens, list.end("\n}")?)
 }
 
-fn config<'t>(config: Value<'t>, numbering: &Numbering, edits: &mut Edits<'t>) {
-    renumber(ids::in_config(config), numbering, edits);
-    for size in ids::sizes_in_config(config) {
-        edits.replace(size, numbering.len().to_string());
+fn config<'t>(
+    config: Value<'t>,
+    numbering: &Numbering,
+    edits: &mut Edits<'t>,
+) -> Result<(), CoreError> {
+    renumber(ids::in_config(config)?, numbering, edits)?;
+    for size in ids::sizes_in_config(config)? {
+        edits.replace(size, numbering.len().to_string())?;
     }
+    Ok(())
 }
 
 /// Ids beyond the vocabulary, which no token has, stay as they are.
-fn renumber<'t>(places: Vec<Place<'t>>, numbering: &Numbering, edits: &mut Edits<'t>) {
+fn renumber<'t>(
+    places: Vec<Place<'t>>,
+    numbering: &Numbering,
+    edits: &mut Edits<'t>,
+) -> Result<(), CoreError> {
     for Place { value, id } in places {
         if let Some(id) = numbering.now(id) {
-            edits.replace(value, id.to_string());
+            edits.replace(value, id.to_string())?;
         }
     }
+    Ok(())
 }
 
 /// Items between brackets, one a line.
-fn list(begin: char, items: impl Iterator<Item = String>, end: char) -> String {
-    let items: Vec<String> = items.collect();
-    format!("{begin}\n{}\n{end}", items.join(",\n"))
+struct List {
+    text: String,
+    is_empty: bool,
+}
+
+impl List {
+    fn begin(bracket: &str) -> Result<Self, CoreError> {
+        Ok(Self { text: limit::copied(bracket)?, is_empty: true })
+    }
+
+    fn item(&mut self, parts: &[&str]) -> Result<(), CoreError> {
+        let between = if std::mem::take(&mut self.is_empty) { "" } else { ",\n" };
+        limit::write(&mut self.text, between)?;
+        parts.iter().try_for_each(|part| limit::write(&mut self.text, part))
+    }
+
+    fn end(mut self, bracket: &str) -> Result<String, CoreError> {
+        limit::write(&mut self.text, bracket)?;
+        Ok(self.text)
+    }
 }

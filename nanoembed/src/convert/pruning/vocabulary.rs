@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{Pipeline, PipelineParts};
 use nanoembed_core::text::json::Value;
 use nanoembed_core::token::spec::{ModelKind, Normalizer, PreTokenizer, SpelledText};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::ids;
 use super::scripts::Scripts;
 use crate::error::{Error, Result};
+use crate::hashed;
 
 /// The pieces of a tokenizer.
 pub(super) struct Vocabulary<'p> {
@@ -34,11 +35,11 @@ const SPACE: char = '\u{2581}';
 
 impl<'p> Vocabulary<'p> {
     pub(super) fn from_pipeline(pipeline: &'p Pipeline) -> Result<Self> {
-        let parts = pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
-        let settings = Value::parse(parts.settings, 0)
-            .map_err(|error| Error::in_file("tokenizer.json", error))?;
+        let failed = |error| Error::in_file("tokenizer.json", error);
+        let parts = pipeline.parts().map_err(failed)?;
+        let settings = Value::parse(parts.settings, 0).map_err(failed)?;
         let by_token = (0..).zip(&parts.tokens).filter(|(_, token)| !token.is_empty());
-        let by_token = by_token.map(|(id, token)| (*token, id)).collect();
+        let by_token = hashed::map(by_token.map(|(id, token)| (*token, id))).map_err(failed)?;
         let spec = pipeline.spec();
         let spec = spec.map_err(|fault| Error::in_file("tokenizer.json", fault.error))?;
         let (continuing, end) = match spec.model.kind {
@@ -50,13 +51,15 @@ impl<'p> Vocabulary<'p> {
                 return Err(Error::input(ErrorKind::UnsupportedTokenizer, message));
             }
         };
-        let marks = Marks { continuing: continuing.to_string(), end: end.to_string() };
+        let spelled = |text| limit::formatted(format_args!("{text}")).map_err(failed);
+        let marks = Marks { continuing: spelled(continuing)?, end: spelled(end)? };
         let mut normalizer = spec.normalizer.iter();
         let mut pre_tokenizer = spec.pre_tokenizer.iter();
         let is_of_bytes = normalizer.any(|step| matches!(step.does, Normalizer::ByteLevel))
             || pre_tokenizer.any(|step| matches!(step.does, PreTokenizer::ByteLevel { .. }));
-        let named = ids::in_tokenizer(settings, &|token| pipeline.id(token)).into_iter();
-        let named = named.map(|place| place.id).chain(pipeline.unknown()).collect();
+        let named = ids::in_tokenizer(settings, &|token| pipeline.id(token)).map_err(failed)?;
+        let named = named.into_iter().map(|place| place.id).chain(pipeline.unknown());
+        let named = hashed::set(named).map_err(failed)?;
         Ok(Self { pipeline, parts, by_token, marks, is_of_bytes, named })
     }
 
@@ -114,18 +117,20 @@ impl<'p> Vocabulary<'p> {
     }
 
     /// Adds the pieces that the `kept` ones need.
-    pub(super) fn close(&self, kept: &mut [bool]) {
+    pub(super) fn close(&self, kept: &mut [bool]) -> Result<(), CoreError> {
         if let Some(kept) = self.least_likely().and_then(|id| kept.get_mut(id)) {
             *kept = true;
         }
         let mut made_of: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
         for &(left, right) in &self.parts.merges {
-            if let Some(merged) = self.merged((left, right)) {
-                made_of.entry(merged).or_default().push((left, right));
+            let Some(merged) = self.merged((left, right))? else { continue };
+            match made_of.get_mut(&merged) {
+                Some(pairs) => limit::push(pairs, (left, right))?,
+                None => hashed::insert(&mut made_of, merged, limit::collected([(left, right)])?)?,
             }
         }
-        let mut open: Vec<u32> =
-            (0..).zip(&*kept).filter(|(_, it)| **it).map(|(id, _)| id).collect();
+        let open = (0..).zip(&*kept).filter(|(_, it)| **it).map(|(id, _)| id);
+        let mut open: Vec<u32> = limit::collected(open)?;
         while let Some(id) = open.pop() {
             let parts = made_of.get(&id).into_iter().flatten();
             for part in parts.flat_map(|(left, right)| [*left, *right]) {
@@ -134,17 +139,18 @@ impl<'p> Vocabulary<'p> {
                     continue;
                 };
                 if !std::mem::replace(kept, true) {
-                    open.push(part);
+                    limit::push(&mut open, part)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The token that a pair of BPE merges into.
-    pub(super) fn merged(&self, (left, right): (u32, u32)) -> Option<u32> {
-        let (left, right) = (self.token(left)?, self.token(right)?);
-        let joined = format!("{left}{}", right.get(self.marks.continuing.len()..)?);
-        self.find(&joined)
+    pub(super) fn merged(&self, (left, right): (u32, u32)) -> Result<Option<u32>, CoreError> {
+        let right = self.token(right).and_then(|it| it.get(self.marks.continuing.len()..));
+        let Some((left, right)) = self.token(left).zip(right) else { return Ok(None) };
+        Ok(self.find(&limit::joined(&[left, right])?))
     }
 
     /// The piece of Unigram that all others are at least as likely as.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{abandoned_files, builder, folder_of, unfinished};
+use super::{Listed, abandoned_files, builder, folder_of, unfinished};
 use crate::error::{Error, Result};
 
 /// A folder being filled, which gets its name when it is complete.
@@ -14,6 +14,8 @@ pub struct NewFolder {
     folder: TempDir,
     /// Its lock, by which others see that somebody fills it, where folders have one.
     _lock: Option<File>,
+    /// Ends after the folder.
+    _listed: Listed,
     target: PathBuf,
 }
 
@@ -31,7 +33,9 @@ impl NewFolder {
         let folder = builder.tempdir_in(beside).map_err(failed)?;
         let lock = File::open(folder.path()).ok().filter(|folder| folder.try_lock().is_ok());
         unfinished.push(folder.path().to_owned());
-        Ok(Self { folder, _lock: lock, target: target.to_owned() })
+        drop(unfinished);
+        let listed = Listed(folder.path().to_owned());
+        Ok(Self { folder, _lock: lock, _listed: listed, target: target.to_owned() })
     }
 
     /// Its path until it is complete.

@@ -47,7 +47,7 @@ enum Sink {
     Stream(BufWriter<Box<dyn Write>>),
 }
 
-/// The path of an unfinished file, which stays in the list of unfinished files until it is dropped.
+/// The path of an unfinished file or folder, which stays in the list of unfinished files until it is dropped.
 struct Listed(PathBuf);
 
 impl Drop for Listed {
