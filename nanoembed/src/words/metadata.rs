@@ -41,8 +41,8 @@ pub fn json(document: &str) -> Result<Map<String, Json>, CoreError> {
     Ok(root)
 }
 
-/// `document` with `entries` added or replaced, unchanged without any. A key may lead through tables by dots; a value that
-/// is a TOML scalar or array is taken as that, anything else as a text.
+/// `document` with `entries` added or replaced, unchanged without any. A key may lead through tables
+/// by dots; a value that is a TOML scalar or array is taken as that, anything else as a text.
 pub fn edited(document: &str, entries: &[(String, String)]) -> Result<String> {
     if entries.is_empty() {
         TomlEntries::new(document).try_for_each(|entry| entry.map(drop)).map_err(in_metadata)?;

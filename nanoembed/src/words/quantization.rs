@@ -339,7 +339,7 @@ impl RowReader<'_, '_> {
                 .par_iter_mut()
                 .zip(codes.par_chunks_exact_mut(spec.parts))
                 .enumerate()
-                .try_for_each_init(&memory, |memory, (at, (measures, codes))| {
+                .try_for_each_init(memory, |memory, (at, (measures, codes))| {
                     let (row, scratch) = memory.as_mut().map_err(|error| failed(*error))?;
                     let norm = self.read(first + at as u64, row)?;
                     codes.copy_from_slice(quantizer.encode(row, scratch));
