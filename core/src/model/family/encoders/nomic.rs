@@ -147,7 +147,7 @@ fn feed_forward<'t>(settings: &Settings<'_, 't>) -> Read<'t, FeedForward> {
     let activation = Activation::Gelu;
     let is_plain = object.get(ACTIVATION).is_some_and(|it| it.is_text(WITHOUT_GATE));
     let every = object.integer(EXPERTS_EVERY)?.unwrap_or(0);
-    // Of every layer there is no second one.
+    // With a shorter period no layer has experts.
     if every < 2 {
         settings.known(&[EXPERTS, EXPERTS_USED]);
         if is_plain {

@@ -125,7 +125,7 @@ pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
                     .map_err(|error| Error::new(model.relative.offset, error.kind()))?;
             }
             Relative::Alibi => alibi::biases(offset.unsigned_abs(), row),
-            // It has products, and no biases.
+            // Returned above: it adds products, not biases.
             Relative::Disentangled(_) => {}
         }
         for (own, bias) in pieces_mut(all, size).zip(row) {

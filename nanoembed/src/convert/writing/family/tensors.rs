@@ -139,7 +139,7 @@ impl Family {
     fn changed(&self, named: &Named, item: &Item<'_>) -> Result<Option<(Vec<f32>, Shape)>> {
         let shape = *item.weight.shape();
         let is_vector = shape.dims().len() == 1;
-        let is_plain_there =
+        let is_float_there =
             matches!(named.tensor, Tensor::Positions | Tensor::TokenTypes | Tensor::Router);
         let skipped = match named.tensor {
             Tensor::Positions => self.model.config.embedding.positions.unwrap_or(0),
@@ -156,7 +156,7 @@ impl Family {
         let (added, factor) = self.norm_change(named.tensor);
         let is_changed = skipped > 0 || added != 0.0 || factor != 1.0;
         let is_plain = item.dtype() == Some(Dtype::F32);
-        let wants_float = is_vector || is_plain_there || item.dtype() == Some(Dtype::F64);
+        let wants_float = is_vector || is_float_there || item.dtype() == Some(Dtype::F64);
         if !is_changed && (is_plain || !wants_float) {
             return Ok(None);
         }
