@@ -308,7 +308,7 @@ fn settings_of_sparse_models_are_refused_by_name() {
         ("modules.json", "MLMTransformer", "Transformer", "fill-mask"),
         ("modules.json", "models.SpladePooling", "models.SparseAutoEncoder", "SparseAutoEncoder"),
         ("config.json", "\"gelu\"", "\"gelu_new\"", "hidden_act"),
-        ("config.json", "\"vocab_size\": 900", "\"vocab_size\": 901", "900"),
+        ("config.json", "\"vocab_size\": 900", "\"vocab_size\": 901", "word_embeddings"),
         (
             "config.json",
             "\"tie_word_embeddings\": true",

@@ -10,7 +10,6 @@ use crate::model::head::dense::DenseActivation;
 use crate::model::head::sparse::SparseHead;
 use crate::model::head::splade::SpladeSettings;
 use crate::model::head::vocabulary::VocabularyHead;
-use crate::model::linear::Linear;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, MatrixEncoding, Name, Weights};
 
@@ -46,7 +45,8 @@ struct VocabularyTensors {
     transform: LayerTensors,
     activation: DenseActivation,
     norm: LayerTensors,
-    scores: Linear,
+    rows: Matrix,
+    bias: Matrix,
     splade: SpladeSettings,
 }
 
@@ -90,10 +90,10 @@ impl SparseSpec<'_> {
         let mut filling = Filling::new(floats, tile);
         Ok(match self.find(named)? {
             Tensors::Vocabulary(tensors) => {
-                let VocabularyTensors { transform, activation, norm, scores, splade } = tensors;
+                let VocabularyTensors { transform, activation, norm, rows, bias, splade } = tensors;
                 let transform = filling.linear(&run, &transform, activation)?;
                 let norm = filling.norm(&run, &norm, self.family.config.epsilon)?;
-                SparseHead::Vocabulary(VocabularyHead { transform, norm, scores, splade })
+                SparseHead::Vocabulary(VocabularyHead::new(transform, norm, rows, bias, splade))
             }
             Tensors::Tokens(layer) => {
                 SparseHead::Tokens(filling.linear(&run, &layer, DenseActivation::Identity)?)
@@ -113,9 +113,16 @@ impl SparseSpec<'_> {
         let layer = Name::new(masked.transform);
         let transform = LayerTensors::linear(named, &layer, true, [width; 2])?;
         let norm = LayerTensors::norm(named, &Name::new(masked.norm), true, width)?;
-        let scores = Linear::new(self.find_rows(masked, named)?, self.find_bias(masked, named)?);
+        let (rows, bias) = (self.find_rows(masked, named)?, self.find_bias(masked, named)?);
         let activation = masked.activation;
-        Ok(Tensors::Vocabulary(VocabularyTensors { transform, activation, norm, scores, splade }))
+        Ok(Tensors::Vocabulary(VocabularyTensors {
+            transform,
+            activation,
+            norm,
+            rows,
+            bias,
+            splade,
+        }))
     }
 
     /// The rows that scores are products with.

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
 use crate::model::linear::{Input, Linear, Output, Staging};
 use crate::model::run::Run;
-use crate::model::weights::Weights;
+use crate::model::weights::{Matrix, Weights};
 
 /// Tokens of the vocabulary whose scores are computed together.
 const ROWS: usize = 64;
@@ -23,16 +23,28 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 #[derive(Clone, Copy, Debug)]
 pub struct VocabularyHead {
     /// The first layer, as wide as the model.
-    pub(in crate::model) transform: DensePlace,
+    transform: DensePlace,
     /// The norm after it.
-    pub(in crate::model) norm: NormPlace,
+    norm: NormPlace,
     /// The layer that computes scores: a row and a bias for each token of the vocabulary.
-    pub(in crate::model) scores: Linear,
+    scores: Linear,
     /// The pooling of scores.
-    pub(in crate::model) splade: SpladeSettings,
+    splade: SpladeSettings,
 }
 
 impl VocabularyHead {
+    /// A head whose scores are products with `rows`, plus `bias`: a row and an element for each
+    /// token of the vocabulary.
+    pub(in crate::model) const fn new(
+        transform: DensePlace,
+        norm: NormPlace,
+        rows: Matrix,
+        bias: Matrix,
+        splade: SpladeSettings,
+    ) -> Self {
+        Self { transform, norm, scores: Linear::new(rows, bias), splade }
+    }
+
     /// Floats of scratch memory for a text of so many tokens.
     pub(super) fn scratch(&self, tokens: usize) -> usize {
         let width = self.scores.weight.cols;
@@ -96,7 +108,7 @@ mod tests {
     use crate::kernel;
     use crate::model::head::dense::DenseActivation;
     use crate::model::head::splade::SpladePooling;
-    use crate::model::weights::{Matrix, SliceWeights};
+    use crate::model::weights::SliceWeights;
     use crate::tensor::{Dtype, Shape, TensorHeader};
 
     const WIDTH: usize = 8;
