@@ -84,7 +84,7 @@ pub fn value_of(document: &str, key: &str) -> Result<Option<String>> {
     }))
 }
 
-/// A document that is TOML, of at most [`MOST_BYTES`]. Its tree takes memory that is not refused:
+/// A document that is TOML, of at most 1 MiB. Its tree takes memory that is not refused:
 /// as much is reserved before, and returned.
 pub fn parse(document: &str) -> Result<DocumentMut> {
     if document.len() > MOST_BYTES {

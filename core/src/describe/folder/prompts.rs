@@ -3,6 +3,7 @@
 use super::late_interaction::LateInteraction;
 use super::similarity::Similarity;
 use super::texts::{ReadText, TextPath, Texts};
+use crate::leaf;
 use crate::limit::Limit;
 use crate::model::DenseActivation;
 use crate::text::json::{Object, Read, Value, chars, is};
@@ -108,7 +109,10 @@ impl<'a> FolderPrompts<'a> {
         let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
         let truncate_dim = truncate_dim(config)?;
-        let late_interaction = LateInteraction::from_config(config)?;
+        let late_interaction = match leaf::Families::built_in() {
+            Ok(_) => LateInteraction::from_config(config)?,
+            Err(_) => None,
+        };
         config.finish(IRRELEVANT)?;
         Ok(Self { similarity, on_logits, truncate_dim, late_interaction, ..prompts })
     }
