@@ -113,7 +113,7 @@ impl<'a> ModuleList<'a> {
     /// Any fault of a text; unknown modules and settings are rejected by name.
     pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         let mut modules = Self::read_list(texts)?;
-        if let Some(kept) = FolderPrompts::read(texts, true)?.truncate_dim {
+        if let Some(kept) = kept(texts)? {
             modules.keep_first(kept)?;
         }
         Ok(modules)
@@ -340,6 +340,12 @@ impl<'a> ModuleList<'a> {
         }
         Ok(Some(module.kind))
     }
+}
+
+/// The number of elements of vectors that are kept, if not all are.
+#[inline(never)] // its stack is free again before what follows
+fn kept<'a>(texts: &dyn Texts<'a>) -> ReadText<'a, Option<usize>> {
+    Ok(FolderPrompts::read(texts, true)?.truncate_dim)
 }
 
 fn misplaced<'a>(module: &Module<'a>, only: &'static str) -> TextFault<'a> {

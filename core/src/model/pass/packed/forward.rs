@@ -374,11 +374,13 @@ where
         let scale = config.score_scale(config.heads_in(index));
         let visible = Visible::new(config, index);
         // Positions have no values; codes are not divided by tokens.
+        let own_rows;
         let valued = match input {
             Input::Floats(x) if FAMILIES => {
-                Input::Floats(x.get(..tokens * config.hidden).ok_or(TOO_SMALL)?)
+                own_rows = Input::Floats(x.get(..tokens * config.hidden).ok_or(TOO_SMALL)?);
+                &own_rows
             }
-            input => input,
+            _ => &input,
         };
         let by_token = Strides { token: stride, row: 1 };
         let by_element = Strides { token: 1, row: key_stride };
@@ -392,8 +394,8 @@ where
                 if changes { (&mut *key_rows, by_token) } else { (&mut *keys, by_element) };
             let mut whole = whole.iter().flatten().filter(|whole| !whole.is_empty());
             for (part, input, first, rows, out, strides) in [
-                (&layer.query, input, first * sharing, query_rows, &mut *queries, by_query),
-                (&layer.key, input, first, rows, key_target, key_strides),
+                (&layer.query, &input, first * sharing, query_rows, &mut *queries, by_query),
+                (&layer.key, &input, first, rows, key_target, key_strides),
                 (&layer.value, valued, first, rows, &mut *values, by_token),
             ] {
                 let computed = if FAMILIES { whole.next() } else { None };
@@ -403,7 +405,7 @@ where
                 }
                 let first = if FAMILIES { part.first + first } else { first };
                 let output = Output { first, rows, out, strides };
-                self.run.linear(&part.linear, input, output, &mut staging)?;
+                self.run.linear(&part.linear, *input, output, &mut staging)?;
             }
             if changes {
                 let Further { query_norm, key_norm, .. } = layer.further();
@@ -475,23 +477,35 @@ where
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
             for (text, &length) in self.lengths.iter().enumerate() {
-                codes.attend(kernels, &self.head_in(text, head), (start, length), out)?;
+                let mut narrowed = None;
+                let head = self.head_in(text, head, &mut narrowed);
+                codes.attend(kernels, head, (start, length), out)?;
                 start += length;
             }
         } else {
             for (text, &length) in self.lengths.iter().enumerate() {
-                attend(kernels, &self.head_in(text, head), (start, length), floats, out)?;
+                let mut narrowed = None;
+                let head = self.head_in(text, head, &mut narrowed);
+                attend(kernels, head, (start, length), floats, out)?;
                 start += length;
             }
         }
         Ok(())
     }
 
-    /// The head in a text, of which it may attend to the first tokens alone.
-    fn head_in<'h>(&self, text: usize, head: &Head<'h>) -> Head<'h> {
-        match self.attended.get(text).filter(|_| FAMILIES) {
-            Some(first) => Head { visible: head.visible.among_first(*first), ..*head },
-            None => *head,
+    /// The head in a text, of which it may attend to the first tokens alone: then in `narrowed`.
+    #[inline]
+    fn head_in<'m, 'h>(
+        &self,
+        text: usize,
+        head: &'m Head<'h>,
+        narrowed: &'m mut Option<Head<'h>>,
+    ) -> &'m Head<'h> {
+        match self.attended.get(text) {
+            Some(first) if FAMILIES => {
+                narrowed.insert(Head { visible: head.visible.among_first(*first), ..*head })
+            }
+            _ => head,
         }
     }
 
