@@ -107,14 +107,16 @@ fn disentangled<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Di
 }
 
 /// The names in `types`, a list or a text with bars between them.
-fn names<'t>(types: Value<'t>) -> impl Iterator<Item = &'t str> {
+fn names<'t>(types: Value<'t>) -> impl Iterator<Item = &'t [u8]> {
     let text = types.as_text().unwrap_or_default();
-    let listed = types.items().filter_map(|it| it.as_text());
-    text.split('|').map(str::trim).filter(|name| !name.is_empty()).chain(listed)
+    let listed = types.items().filter_map(|it| it.as_text().map(str::as_bytes));
+    // Bytes, as the search for a character has a panic that firmware would have to link.
+    let parts = text.as_bytes().split(|byte| *byte == b'|').map(<[u8]>::trim_ascii);
+    parts.filter(|name| !name.is_empty()).chain(listed)
 }
 
 fn lists(types: Value<'_>, name: &str) -> bool {
-    names(types).any(|known| known.eq_ignore_ascii_case(name))
+    names(types).any(|known| known.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 fn lists_two(types: Value<'_>) -> bool {
