@@ -17,6 +17,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::{TreeFault, tree};
 use crate::sizes;
 
 /// The sizes of a model that names, order and shapes follow from.
@@ -85,8 +86,10 @@ impl Llama {
         let text = crate::files::whole_file::read_text(path)
             .map_err(|error| Error::reading(name_of(path), &error))?;
         let refuse = |kind, message: String| Error::input(kind, message).at(name_of(path));
-        let config: Value = serde_json::from_str(&text)
-            .map_err(|error| refuse(ErrorKind::BadJson, error.to_string()))?;
+        let config = tree(text.as_bytes()).map_err(|fault| match fault {
+            TreeFault::Memory(error) => Error::in_file(name_of(path), error),
+            TreeFault::Invalid(error) => refuse(ErrorKind::BadJson, error.to_string()),
+        })?;
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or("unnamed");
         let Some(architecture) = GgufArchitecture::from_decoder_type(kind) else {
             return Err(unknown(kind, &name_of(path)));

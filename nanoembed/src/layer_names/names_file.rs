@@ -7,6 +7,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;
 
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::tree;
 use crate::hashed;
 
 /// Names by number, and the other way round.
@@ -67,7 +68,7 @@ impl NamesFile {
 
 impl NamesFile {
     fn add_json(&mut self, text: &str) -> Result<(), Refusal> {
-        let parsed: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let parsed = tree(text.as_bytes()).map_err(|fault| fault.to_string())?;
         let mut named = |number: &str, name: &Value| match name.as_str() {
             Some(name) => self.add(number, name),
             None => Err(format!("the name of layer {number} is no text").into()),

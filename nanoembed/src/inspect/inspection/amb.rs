@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
+use crate::folder::json_file::tree;
 
 /// The description of an AMB file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -40,7 +41,7 @@ impl AmbSummary {
         let decoder = AmbDecoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient);
         let mut source = Slice::new(decoder, file).without_data();
         let amb = Amb::parse(file, Mode::Lenient)?;
-        let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        let json = |text: &str| tree(text.as_bytes()).unwrap_or_default();
         let mut summary = Self {
             file: name.to_owned(),
             format: "amb",

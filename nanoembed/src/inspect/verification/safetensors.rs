@@ -6,6 +6,7 @@ use nanoembed_core::text::json::{JsonTokens, LexemeKind};
 
 use super::{Finding, NO_CHECKSUMS, values};
 use crate::error::name_of;
+use crate::folder::json_file::tree;
 use crate::progress::Observer;
 use crate::stored::FileSet;
 use crate::stored::entries::room;
@@ -83,7 +84,7 @@ pub(super) fn place(file: &[u8], offset: u64) -> Option<String> {
 
 /// The tensor whose data holds the byte at `offset` of the data.
 fn tensor_at(header: &[u8], offset: u64) -> Option<String> {
-    let parsed: serde_json::Value = serde_json::from_slice(header).ok()?;
+    let parsed: serde_json::Value = tree(header).ok()?;
     let members = parsed.as_object()?.iter();
     let mut holding = members.filter(|(_, tensor)| {
         let bound = |index: usize| tensor.get("data_offsets")?.get(index)?.as_u64();
