@@ -5,31 +5,21 @@ use std::io::Write;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::{Encoder, Length, Precision};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::format::Format;
-use super::writing::VectorOutput;
+use super::writing::{Line, VectorOutput};
 use crate::error::{Error, Result};
 use crate::input::Item;
-use crate::output::members::kept;
 use crate::output::vector::{Numbers, Stored, bytes, numpy_name};
 use crate::output::{json, npy};
 
-/// A line of JSON output.
+/// A dense vector in a line of JSON output.
 #[derive(Serialize)]
-struct Line<'a> {
-    index: u64,
-    #[serde(flatten, serialize_with = "kept")]
-    kept: &'a [(String, Value)],
-    tokens: usize,
-    truncated: bool,
+struct Dense<'a> {
     embedding: Option<Numbers<'a>>,
     /// The value of one step of an 8-bit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding_scale: Option<f32>,
-    /// The reason that there is no embedding.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
 }
 
 /// The output for embeddings, and its form.
@@ -85,17 +75,11 @@ impl VectorOutput<[f32]> for Output {
             Form::Text => Stored::new(vector, precision).numbers.write_line(&mut self.file),
             Form::Jsonl => {
                 let stored = embedding.map(|(vector, _)| Stored::new(vector, precision));
-                let scale = stored.as_ref().and_then(|stored| stored.scale);
-                let line = Line {
-                    index: item.index,
-                    kept: &item.kept,
-                    tokens: embedding.map_or(0, |(_, length)| length.tokens),
-                    truncated: embedding.is_some_and(|(_, length)| length.truncated),
-                    embedding: stored.map(|stored| stored.numbers),
-                    embedding_scale: scale,
-                    error: item.error.as_deref(),
-                };
-                json::write_line(&mut self.file, &line)
+                let embedding_scale = stored.as_ref().and_then(|stored| stored.scale);
+                let dense =
+                    Dense { embedding: stored.map(|stored| stored.numbers), embedding_scale };
+                let length = embedding.map(|(_, length)| length);
+                json::write_line(&mut self.file, &Line::new(item, length, dense))
             }
             Form::Fvecs { dimensions } => self
                 .file

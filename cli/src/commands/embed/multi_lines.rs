@@ -3,26 +3,16 @@
 use nanoembed::files::new_file::NewFile;
 use nanoembed::{Length, Vectors};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::writing::VectorOutput;
+use super::writing::{Line, VectorOutput};
 use crate::error::Result;
 use crate::input::Item;
 use crate::output::lines::LineWriter;
-use crate::output::members::kept;
 
-/// A line of JSON output.
+/// A vector for each token in a line of JSON output.
 #[derive(Serialize)]
-struct Line<'a> {
-    index: u64,
-    #[serde(flatten, serialize_with = "kept")]
-    kept: &'a [(String, Value)],
-    tokens: usize,
-    truncated: bool,
+struct MultiMember<'a> {
     embeddings: Option<Vec<&'a [f32]>>,
-    /// The reason that there are no vectors.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
 }
 
 /// The output for a vector for each token, and its form.
@@ -49,15 +39,9 @@ impl VectorOutput<Vectors> for Output {
             }
             return self.lines.text("");
         }
-        let line = Line {
-            index: item.index,
-            kept: &item.kept,
-            tokens: embedding.map_or(0, |(_, length)| length.tokens),
-            truncated: embedding.is_some_and(|(_, length)| length.truncated),
-            embeddings: vectors.map(|vectors| vectors.rows().collect()),
-            error: item.error.as_deref(),
-        };
-        self.lines.json(&line)
+        let embeddings = vectors.map(|vectors| vectors.rows().collect());
+        let length = embedding.map(|(_, length)| length);
+        self.lines.json(&Line::new(item, length, MultiMember { embeddings }))
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -3,26 +3,16 @@
 use nanoembed::files::new_file::NewFile;
 use nanoembed::{Encoder, Length, SparseVector};
 use serde::Serialize;
-use serde_json::Value;
 
-use super::writing::VectorOutput;
+use super::writing::{Line, VectorOutput};
 use crate::error::Result;
 use crate::input::Item;
 use crate::output::lines::LineWriter;
-use crate::output::members::kept;
 
-/// A line of JSON output.
+/// A sparse vector in a line of JSON output.
 #[derive(Serialize)]
-struct Line<'a> {
-    index: u64,
-    #[serde(flatten, serialize_with = "kept")]
-    kept: &'a [(String, Value)],
-    tokens: usize,
-    truncated: bool,
+struct SparseMember<'a> {
     sparse: Option<Sparse<'a>>,
-    /// The reason that there is no vector.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
 }
 
 /// A sparse vector.
@@ -71,15 +61,8 @@ impl VectorOutput<SparseVector> for Output<'_> {
             values: &vector.values,
             pieces: self.pieces.then(|| vector.indices.iter().map(|id| self.piece(*id)).collect()),
         });
-        let line = Line {
-            index: item.index,
-            kept: &item.kept,
-            tokens: embedding.map_or(0, |(_, length)| length.tokens),
-            truncated: embedding.is_some_and(|(_, length)| length.truncated),
-            sparse,
-            error: item.error.as_deref(),
-        };
-        self.lines.json(&line)
+        let length = embedding.map(|(_, length)| length);
+        self.lines.json(&Line::new(item, length, SparseMember { sparse }))
     }
 
     fn flush(&mut self) -> Result<()> {

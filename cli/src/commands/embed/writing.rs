@@ -3,10 +3,13 @@
 use std::process::ExitCode;
 
 use nanoembed::{Encoder, Length, Vectors};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::{Item, Texts};
+use crate::output::members::kept;
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
@@ -32,6 +35,35 @@ impl<V> TextVectors for Vec<V> {
 
     fn vector(&self, index: usize) -> Option<&V> {
         self.get(index)
+    }
+}
+
+/// A line of JSON output: a text, and what there is of its vector under the names that `V` gives.
+#[derive(Serialize)]
+pub(super) struct Line<'a, V: Serialize> {
+    index: u64,
+    #[serde(flatten, serialize_with = "kept")]
+    kept: &'a [(String, Value)],
+    tokens: usize,
+    truncated: bool,
+    #[serde(flatten)]
+    vector: V,
+    /// The reason that there is no vector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a, V: Serialize> Line<'a, V> {
+    /// The line of a text, of which so much was embedded.
+    pub(super) fn new(item: &'a Item, length: Option<Length>, vector: V) -> Self {
+        Self {
+            index: item.index,
+            kept: &item.kept,
+            tokens: length.map_or(0, |length| length.tokens),
+            truncated: length.is_some_and(|length| length.truncated),
+            vector,
+            error: item.error.as_deref(),
+        }
     }
 }
 
