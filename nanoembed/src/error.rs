@@ -254,7 +254,7 @@ impl Error {
         Self { hint, source, ..Self::new(Kind::Core(kind), message) }.at(file)
     }
 
-    /// Most errors have one part or two, and some are passed over: no more memory than that.
+    /// Adds a part of the place. Most errors have one or two, so there is room for it alone.
     fn push(&mut self, part: Place) {
         self.place.reserve_exact(1);
         self.place.push(part);

@@ -81,10 +81,8 @@ impl Source {
             return Ok(Self { allowed, ..Self::new(name, content) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = match &reading.adapter {
-                Some(adapter) => EncoderFolder::open_adapted(path, adapter, role, &allowed)?,
-                None => EncoderFolder::open_for(path, role, &allowed)?,
-            };
+            let adapter = reading.adapter.as_deref();
+            let folder = EncoderFolder::open_for(path, adapter, role, &allowed)?;
             allowed.check()?;
             return Ok(Self { role, allowed, ..Self::from_folder(folder)? });
         }

@@ -121,11 +121,8 @@ impl Conversion {
                     Ok(self.input.is_dir() && (has_adapter()? || is_deeper()?))
                 };
                 if self.adapter.is_some() || (config.is_none() && is_deeper()?) {
-                    let (path, role) = (&self.input, self.role);
-                    let folder = match &self.adapter {
-                        Some(adapter) => EncoderFolder::open_adapted(path, adapter, role, allowed),
-                        None => EncoderFolder::open_for(path, role, allowed),
-                    }?;
+                    let adapter = self.adapter.as_deref();
+                    let folder = EncoderFolder::open_for(&self.input, adapter, self.role, allowed)?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
                     allowed.check()?;

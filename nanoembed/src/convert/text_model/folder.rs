@@ -30,7 +30,7 @@ pub(crate) fn open(
     allowed: &Arc<Allowed>,
 ) -> Result<Option<EncoderFolder>> {
     let is_other = is_other(path, role, allowed)?;
-    is_other.then(|| EncoderFolder::open_for(path, role, allowed)).transpose()
+    is_other.then(|| EncoderFolder::open_for(path, None, role, allowed)).transpose()
 }
 
 impl<'f> TextModel<'f> {

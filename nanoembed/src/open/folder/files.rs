@@ -35,28 +35,26 @@ pub(crate) struct EncoderFolder {
 impl EncoderFolder {
     /// The model that `path` names: a folder, one of its safetensors files, or its UQFF file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::open_for(path, Role::Text, &Arc::default())
+        Self::open_for(path, None, Role::Text, &Arc::default())
     }
 
-    /// The same for texts of a role, and some unknown members of its texts are passed over.
-    pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
-        let folder = model_folder(&folder_of(path))?;
-        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
-        let adapter = FolderAdapter::among(&texts)?;
-        Self::from_texts(path, texts, adapter)
-    }
-
-    /// The model that `path` names, with the adapter in a folder that may lie anywhere.
-    pub(crate) fn open_adapted(
+    /// The same for texts of a role, and some unknown members of its texts are passed over; with the
+    /// adapter in the folder `adapter`, wherever that is, or else the one in its own folder.
+    pub(crate) fn open_for(
         path: &Path,
-        adapter: &Path,
+        adapter: Option<&Path>,
         role: Role,
         allowed: &Arc<Allowed>,
     ) -> Result<Self> {
-        let texts = FolderTexts::new(adapter).allowing(allowed).for_role(role);
-        let base = model_folder(&folder_of(path))?;
-        let found = FolderAdapter::for_model(&texts, base)?;
-        Self::from_texts(adapter, texts, Some(found))
+        let folder = model_folder(&folder_of(path))?;
+        if let Some(adapter) = adapter {
+            let texts = FolderTexts::new(adapter).allowing(allowed).for_role(role);
+            let found = FolderAdapter::for_model(&texts, folder)?;
+            return Self::from_texts(adapter, texts, Some(found));
+        }
+        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
+        let adapter = FolderAdapter::among(&texts)?;
+        Self::from_texts(path, texts, adapter)
     }
 
     fn from_texts(path: &Path, texts: FolderTexts, adapter: Option<FolderAdapter>) -> Result<Self> {
@@ -152,8 +150,8 @@ impl EncoderFolder {
     pub(crate) fn reopened_for(&self, role: Role) -> Result<Self> {
         let (folder, allowed) = (self.texts.path(), self.texts.allowed());
         match self.texts.base() {
-            Some(base) => Self::open_adapted(base, folder, role, allowed),
-            None => Self::open_for(folder, role, allowed),
+            Some(base) => Self::open_for(base, Some(folder), role, allowed),
+            None => Self::open_for(folder, None, role, allowed),
         }
     }
 

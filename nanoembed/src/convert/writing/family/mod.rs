@@ -80,7 +80,10 @@ impl Family {
         }
         // It may be called as it likes.
         let Some(input) = job.inputs.first() else { return Ok(None) };
-        Self::in_folder(&EncoderFolder::open_for(input, Role::Text, &writing.allowed)?, folder)
+        Self::in_folder(
+            &EncoderFolder::open_for(input, None, Role::Text, &writing.allowed)?,
+            folder,
+        )
     }
 
     fn in_folder(folder: &EncoderFolder, path: &Path) -> Result<Option<Self>> {
