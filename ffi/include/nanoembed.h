@@ -873,10 +873,10 @@ typedef struct nanoembed_limits {
 // None.
 #define NANOEMBED_PROMPT_NONE 1
 
-// The model's prompt for questions.
+// The model's prompt for questions, if it has one.
 #define NANOEMBED_PROMPT_QUERY 2
 
-// The model's prompt for texts that answer questions.
+// The model's prompt for texts that answer questions, if it has one.
 #define NANOEMBED_PROMPT_DOCUMENT 3
 
 // The model's prompt of the name that is given.
@@ -1202,7 +1202,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_embed_text(const struct nanoembed_mod
                                       struct nanoembed_tokenized *tokenized,
                                       struct nanoembed_error *error);
 
-// The cosine of two vectors of `length` floats; 0 if one of them is all zeros.
+// The cosine of two vectors of `length` floats; 0 if one of them is all zeros, NaN if an element is.
 //
 // `a` and `b` point to `length` floats, `cosine` to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
@@ -1212,10 +1212,10 @@ NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
 
 // Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
 // one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
-// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
-// BERT encoders and static models in lent memory never have. A prompt in lent memory has 256 bytes
-// at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and no prompt
-// is chosen then.
+// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has none of the name, or
+// for a text if it is a BERT encoder or a static model in lent memory. A prompt in lent memory has
+// 256 bytes at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and
+// no prompt is chosen then.
 //
 // `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
 NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,

@@ -8,7 +8,7 @@ use std::vec::Vec;
 use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::reserved;
-use nanoembed_core::model::{Batch, InOrder, Plan};
+use nanoembed_core::model::{InOrder, Plan};
 use nanoembed_core::owned::folder::{AbsentSettings, FolderFault, FolderModel, Prefix};
 use nanoembed_core::owned::{
     Encoder, FileWeights, ModelFault, Prompt, Session, TextSession, Tokenized,

@@ -9,7 +9,7 @@
 //! let lines = ["Click on the link to choose a new password.", "The weather is lovely today."];
 //! let vectors = encoder.embed_documents(&lines)?;
 //! let query = encoder.embed_query("How do I reset my password?")?;
-//! for hit in vectors.nearest(&query, 1) {
+//! for hit in vectors.nearest(&query, 1)? {
 //!     println!("{:.3}  {}", hit.similarity, lines[hit.index]);
 //! }
 //! # Ok::<(), nanoembed::Error>(())

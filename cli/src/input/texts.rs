@@ -7,8 +7,9 @@ use std::sync::mpsc::Receiver;
 use serde_json::Value;
 
 use super::error_policy::OnError;
-use super::json_line::{Members, Wrong};
+use super::json_line::{Members, Object, Wrong};
 use super::lines::Lines;
+use super::rows::{Row, Rows};
 use crate::error::{Error, Result, warn};
 
 /// The texts, and their bytes, that are worked on at a time.
@@ -18,8 +19,11 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// A reader of texts from lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
-    /// The members of JSON lines that are wanted; without any, lines are texts.
+    /// The members of JSON lines or the columns of rows that are wanted; without any, lines are
+    /// texts.
     pub(super) members: Option<Members>,
+    /// The separator of the values of a row; without one, lines are JSON or texts.
+    pub(super) separator: Option<u8>,
     pub(super) on_error: OnError,
     pub(super) lossy: bool,
 }
@@ -92,6 +96,25 @@ impl Reader {
                 let failure = hint.into_iter().fold(failure, Error::with_hint);
                 self.or_else(Item { kept, ..item }, failure).map(Some)
             }
+        }
+    }
+
+    /// The text of the next row, or the next row that cannot be used, if the caller can go on after
+    /// it.
+    fn next_row(
+        &self,
+        rows: &mut Rows,
+        lines: &mut Lines,
+        file: &Arc<str>,
+    ) -> Result<Option<Item>> {
+        match rows.next(lines) {
+            Ok(Some(Row { object, line, bytes })) => {
+                let Object { text, kept } = object;
+                let text = Some(text);
+                Ok(Some(Item { text, kept, line, bytes, ..Item::new(lines, file) }))
+            }
+            Ok(None) => Ok(None),
+            Err(failure) => self.or_else(Item::new(lines, file), failure).map(Some),
         }
     }
 
@@ -306,6 +329,15 @@ fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
 /// Answers whether more is wanted.
 fn send_lines(mut lines: Lines, reader: &Reader, send: Wanted<'_>) -> Result<bool> {
     let file: Arc<str> = lines.name().into();
+    if let (Some(separator), Some(wanted)) = (reader.separator, &reader.members) {
+        let Some(mut rows) = Rows::open(&mut lines, separator, wanted)? else { return Ok(true) };
+        while let Some(item) = reader.next_row(&mut rows, &mut lines, &file)? {
+            if !send(Ok(item)) {
+                return Ok(false);
+            }
+        }
+        return Ok(true);
+    }
     while let Some(item) = reader.next(&mut lines, &file)? {
         if !send(Ok(item)) {
             return Ok(false);

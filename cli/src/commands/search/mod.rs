@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::args::{EmbedderArgs, count, number};
 use crate::error::{Error, Result, name_of};
-use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
+use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_form};
 use crate::output::lines::LineWriter as Output;
 use crate::output::members::kept;
 use crate::output::truncation::{Limits, Truncated, warn_of_question};
@@ -137,7 +137,7 @@ impl Search {
         let measure = encoder.similarity();
         let reader = self.form.reader()?;
         if !quiet && self.form.line_format == LineFormat::Text {
-            hint_at_json(&self.files);
+            hint_at_form(&self.files);
         }
         let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
         if !quiet && lengths.iter().any(|length| length.truncated) {
