@@ -4,7 +4,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use nanoembed_core::limit::{filled, joined};
-use nanoembed_core::model::{Batch, InOrder, ModelSource};
+use nanoembed_core::model::{InOrder, ModelSource};
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, FileWeights, Prompt, TextSession, Tokenized, usual_prompt};
 use nanoembed_core::{Error, ErrorKind};
