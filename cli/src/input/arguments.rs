@@ -63,7 +63,7 @@ pub(crate) enum LineFormat {
 }
 
 /// Names that results have themselves.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 17] = [
     "index",
     "ids",
     "tokens",
@@ -73,6 +73,7 @@ const TAKEN: [&str; 16] = [
     "pieces",
     "file",
     "line",
+    "end_line",
     "similarity",
     "error",
     "label",
@@ -127,6 +128,12 @@ impl FormArgs {
     /// True if a member is written beside results.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.keep.iter().any(|kept| kept == name)
+    }
+
+    /// A reader of JSON lines, whatever the form of other files is.
+    pub(crate) fn json_reader(&self, on_error: OnError) -> Result<Reader> {
+        let form = Self { line_format: LineFormat::Jsonl, on_error, ..self.clone() };
+        form.reader()
     }
 
     /// A reader of texts of this form.
@@ -228,7 +235,7 @@ fn hint_at_files(texts: &[String]) {
 }
 
 /// Someone who names a file of JSON lines hardly wants its braces embedded.
-pub(crate) fn hint_at_json(files: &[PathBuf]) {
+fn hint_at_json(files: &[PathBuf]) {
     let is_json = |file: &&PathBuf| {
         file.extension().is_some_and(|ending| ["jsonl", "ndjson"].iter().any(|it| ending == *it))
     };
