@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::passage::Passage;
 use crate::script::Letters;
-use crate::term;
 
 /// Passages, each with the file that it is in.
 #[derive(Debug, Default)]
@@ -65,13 +64,6 @@ impl Corpus {
     }
 }
 
-/// False for a query in another script than the Latin, or with more stop words of another language
-/// than of English.
-#[must_use]
-pub fn may_be_english(query: &str) -> bool {
-    Letters::of(query).are_latin() && term::may_be_english(query)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,20 +83,5 @@ mod tests {
         assert_eq!(corpus.add(&b, passage("h", "x", 7)), Some(1));
         assert_eq!((corpus.len(), corpus.get(0).unwrap().1.line), (2, 1));
         assert_eq!(corpus.texts(), ["x", "h\nx"]);
-    }
-
-    #[test]
-    fn the_script_is_that_of_most_letters() {
-        let is_latin = |text| Letters::of(text).are_latin();
-        assert!(
-            is_latin("Größe 日本")
-                && is_latin("123")
-                && !is_latin("日本語 a")
-                && !is_latin("файл.rs")
-        );
-        for query in ["wie kann man die Datei öffnen", "как", "日本語"] {
-            assert!(!may_be_english(query), "{query}");
-        }
-        assert!(may_be_english("how to open a file") && may_be_english("die cast"));
     }
 }

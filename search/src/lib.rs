@@ -33,6 +33,7 @@
 //! | `meaning` | passages by the vectors of a model |
 //! | `inverted` | the index of terms and of sparse vectors |
 //! | `rank` | the best by both together |
+//! | `weight` | the share of meaning in that |
 //! | `script` | scripts of letters |
 
 mod bm25;
@@ -44,11 +45,13 @@ mod rank;
 mod script;
 mod term;
 mod walk;
+mod weight;
 
 pub use bm25::{WordScores, Words};
-pub use corpus::{Corpus, may_be_english};
+pub use corpus::Corpus;
 pub use inverted::InvertedIndex;
-pub use meaning::{Meaning, WEIGHT, WEIGHT_OF_OTHERS, compare};
+pub use meaning::{Meaning, compare};
 pub use passage::{Form, Measure, Passage, passages};
 pub use rank::{DEPTH, Hit, Scores};
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
+pub use weight::{WEIGHT, weight_of_built_in};

@@ -5,12 +5,6 @@ use nanoembed::{Encoder, Error, Length, Observer, Result, Role, VectorKind, simi
 use crate::inverted::InvertedIndex;
 use crate::passage::Measure;
 
-/// The share of meaning beside words, which won on questions to FAQs and on code.
-pub const WEIGHT: f32 = 0.7;
-
-/// The same for the built-in model and other languages than English, of which it knows little.
-pub const WEIGHT_OF_OTHERS: f32 = 0.2;
-
 /// Texts whose sparse vectors are in memory at a time.
 const AT_ONCE: usize = 512;
 

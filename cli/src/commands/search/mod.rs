@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use nanoembed::{Encoder, VectorKind};
 use nanoembed_search::{
-    Corpus, DEPTH, Hit, Scores, WEIGHT, WEIGHT_OF_OTHERS, Walk, Words, compare, may_be_english,
+    Corpus, DEPTH, Hit, Scores, WEIGHT, Walk, Words, compare, weight_of_built_in,
 };
 
 use crate::args::choice::choice;
@@ -199,11 +199,11 @@ impl Search {
         if meaning.query_truncated && !quiet {
             warn_of_question(Limits::new(encoder));
         }
-        let weight = match self.is_foreign(corpus) {
-            true => WEIGHT_OF_OTHERS,
-            false => WEIGHT,
+        let weight = match self.embedder.model.model {
+            None => weight_of_built_in(&self.query, corpus),
+            Some(_) => WEIGHT,
         };
-        if self.is_foreign(corpus) && !quiet {
+        if weight < WEIGHT && !quiet {
             warn(
                 "the built-in model knows English: other languages are found by their words rather than \
                  their meaning; `--model` with a multilingual one, such as multilingual-e5-small, finds both",
@@ -216,12 +216,6 @@ impl Search {
             words: words.map(|it| &it.scores[..]),
         };
         Ok((scores.rank(weight, self.depth()), meaning.tokens))
-    }
-
-    /// True if the model is the built-in one, and the query is not English or most passages are in
-    /// another script.
-    fn is_foreign(&self, corpus: &Corpus) -> bool {
-        self.embedder.model.model.is_none() && !(may_be_english(&self.query) && corpus.is_latin())
     }
 
     /// The number of passages of each kind of score that count.
