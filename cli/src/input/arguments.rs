@@ -78,7 +78,7 @@ impl LineFormat {
 }
 
 /// Names that results have themselves.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 17] = [
     "index",
     "ids",
     "tokens",
@@ -88,6 +88,7 @@ const TAKEN: [&str; 16] = [
     "pieces",
     "file",
     "line",
+    "end_line",
     "similarity",
     "error",
     "label",
@@ -144,6 +145,12 @@ impl FormArgs {
     /// True if a member is written beside results.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.keep.iter().any(|kept| kept == name)
+    }
+
+    /// A reader of JSON lines, whatever the form of other files is.
+    pub(crate) fn json_reader(&self, on_error: OnError) -> Result<Reader> {
+        let form = Self { line_format: LineFormat::Jsonl, on_error, ..self.clone() };
+        form.reader()
     }
 
     /// A reader of texts of this form.
@@ -281,7 +288,7 @@ const FORMS: [(&str, &str, &str); 4] = [
 ];
 
 /// Someone who names a file of JSON lines or of columns hardly wants its braces or commas embedded.
-pub(crate) fn hint_at_form(files: &[PathBuf]) {
+fn hint_at_form(files: &[PathBuf]) {
     let form = |file: &PathBuf| {
         let has =
             |ending: &str| file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));

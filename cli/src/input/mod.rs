@@ -20,13 +20,13 @@ mod rows;
 mod surrogates;
 mod texts;
 
-pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, hint_at_form};
+pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
 pub(crate) use error_policy::OnError;
 #[cfg(feature = "parquet")]
 pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
-pub(crate) use texts::{Item, LeftOut, Reader, Texts, file_bytes};
+pub(crate) use texts::{Item, LeftOut, Reader, Texts};
 
 /// The UTF-8 byte order mark, which some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

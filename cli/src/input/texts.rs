@@ -75,8 +75,35 @@ impl Item {
 }
 
 impl Reader {
+    /// Gives the texts of a file to `take`, and lines that cannot be used if the caller can go on
+    /// after them, until it wants no more; answers whether it wants more.
+    pub(crate) fn each(
+        &self,
+        mut lines: Lines,
+        take: &mut dyn FnMut(Item) -> bool,
+    ) -> Result<bool> {
+        let file: Arc<str> = lines.name().into();
+        let mut rows = match (self.separator, &self.members) {
+            (Some(separator), Some(wanted)) => match Rows::open(&mut lines, separator, wanted)? {
+                Some(rows) => Some(rows),
+                None => return Ok(true),
+            },
+            _ => None,
+        };
+        loop {
+            let item = match &mut rows {
+                Some(rows) => self.next_row(rows, &mut lines, &file),
+                None => self.next_line(&mut lines, &file),
+            };
+            let Some(item) = item? else { return Ok(true) };
+            if !take(item) {
+                return Ok(false);
+            }
+        }
+    }
+
     /// The next text, or the next line that cannot be used, if the caller can go on after it.
-    pub(crate) fn next(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
+    fn next_line(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(None),
@@ -312,8 +339,8 @@ fn receive(
 /// Reads `files` in order until one of them fails or no more is wanted.
 fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
-        let sent =
-            Lines::open(file, Some(reader.lossy)).and_then(|lines| send_lines(lines, reader, send));
+        let lines = Lines::open(file, Some(reader.lossy));
+        let sent = lines.and_then(|lines| reader.each(lines, &mut |item| send(Ok(item))));
         match sent {
             Ok(true) => {}
             Ok(false) => return,
@@ -324,26 +351,6 @@ fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
             }
         }
     }
-}
-
-/// Answers whether more is wanted.
-fn send_lines(mut lines: Lines, reader: &Reader, send: Wanted<'_>) -> Result<bool> {
-    let file: Arc<str> = lines.name().into();
-    if let (Some(separator), Some(wanted)) = (reader.separator, &reader.members) {
-        let Some(mut rows) = Rows::open(&mut lines, separator, wanted)? else { return Ok(true) };
-        while let Some(item) = reader.next_row(&mut rows, &mut lines, &file)? {
-            if !send(Ok(item)) {
-                return Ok(false);
-            }
-        }
-        return Ok(true);
-    }
-    while let Some(item) = reader.next(&mut lines, &file)? {
-        if !send(Ok(item)) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The size of a regular file, also of one that stdin is redirected from.

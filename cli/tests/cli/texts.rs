@@ -140,9 +140,9 @@ fn numbers_out_of_range_are_refused_with_what_they_should_be() {
         (&["embed", "-m", &model, "--max-tokens", "1", "x"], "out of range"),
         (&["embed", "-m", &model, "--truncate-dim", "0", "x"], "out of range"),
         (&["embed", "-m", &model, "--truncate-dim", "100000", "x"], "out of range"),
-        (&["search", "-m", &model, "-k", "0", "-", "x"], "1 or more"),
-        (&["search", "-m", &model, "-k", "-3", "-", "x"], "1 or more"),
-        (&["search", "-m", &model, "--min", "nan", "-", "x"], "expected a number"),
+        (&["search", "-m", &model, "-k", "0", "x", "-"], "1 or more"),
+        (&["search", "-m", &model, "-k", "-3", "x", "-"], "1 or more"),
+        (&["search", "-m", &model, "--min", "nan", "x", "-"], "expected a number"),
         (&["generate", "-m", &model, "--seed", "-1", "x"], "-1"),
     ];
     for (arguments, expected) in cases {
@@ -227,7 +227,7 @@ fn bad_lines_end_the_work_or_are_left_out_or_become_null() {
 
     let path = tiny.join("bad.jsonl");
     std::fs::write(&path, BAD).unwrap();
-    let search = ["search", "-m", &model, "-i", "jsonl", "--json", &path, "hello"];
+    let search = ["search", "-m", &model, "-i", "jsonl", "--json", "hello", &path];
     failure(&search, b"", 1);
     let found = objects(&stdout(&[&search[..], &["--on-error", "skip"]].concat(), ""));
     assert_eq!(found.len(), 2);
@@ -260,22 +260,25 @@ fn truncation_names_the_lines_and_the_question() {
     assert!(said.contains(&format!("line 2, 4 of {a}, line 1 of {b}")), "{said}");
     let said = stderr(&["tokenize", "-m", &model, "--max-tokens", "8", "-f", &a], "");
     assert!(said.contains(&format!("line 2, 4 of {a}")), "{said}");
-    let said = stderr(&["search", "-m", &model, "--max-tokens", "8", &a, &long], "");
+    let said = stderr(&["search", "-m", &model, "--max-tokens", "8", &long, &a], "");
     assert!(said.contains("of the question"), "{said}");
-    assert!(said.contains(&format!("line 2, 4 of {a}")), "{said}");
 }
 
 #[test]
 fn several_files_are_searched_and_named() {
     let (tiny, model) = model();
-    let (a, b) = (file(&tiny, "a.txt", "hello\n"), file(&tiny, "b.txt", "\nworld\nhello\n"));
-    let found = objects(&stdout(&["search", "-m", &model, "--json", &a, &b, "hello"], ""));
+    let (a, b) =
+        (file(&tiny, "a.txt", "hello\n"), file(&tiny, "b.txt", "\nworld\n\nhello world\n"));
+    let found =
+        objects(&stdout(&["search", "-m", &model, "--json", "--exact", "hello", &a, &b], ""));
     let places: Vec<(String, u64)> = found
         .iter()
         .map(|f| (f["file"].as_str().unwrap().to_owned(), f["line"].as_u64().unwrap()))
         .collect();
-    assert_eq!(places[..2], [(a.clone(), 1), (b.clone(), 3)]);
-    assert!(stdout(&["search", "-m", &model, &a, &b, "hello"], "").contains("b.txt:3"));
+    assert_eq!(places, [(a.clone(), 1), (b.clone(), 4)]);
+    assert!(
+        stdout(&["search", "-m", &model, "hello world", &a, &b], "").contains("b.txt:2: world")
+    );
 }
 
 /// Text and arrays have no place for them.

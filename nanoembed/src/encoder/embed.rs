@@ -201,9 +201,20 @@ impl Encoder {
     ///
     /// As [`embed`](Self::embed).
     pub fn tokenize(&self, text: &str) -> Result<Tokens> {
-        let prompt = self.prompt(Role::Text)?;
-        let tokens = prompt.before(text).and_then(|text| self.0.backend.tokenize(&text));
-        tokens.map_err(|error| self.failure(error))
+        self.tokenize_as(Role::Text, text)
+    }
+
+    /// The token ids of a text of a role after the model's prompt for such texts, as far as they are
+    /// embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn tokenize_as(&self, role: Role, text: &str) -> Result<Tokens> {
+        let encoder = self.for_texts(role)?;
+        let prompt = encoder.prompt(role)?;
+        let tokens = prompt.before(text).and_then(|text| encoder.0.backend.tokenize(&text));
+        tokens.map_err(|error| encoder.failure(error))
     }
 
     /// Scratch memory for one text after the other without the pool: for hot loops.
