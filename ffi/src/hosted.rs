@@ -283,12 +283,9 @@ impl HostedModel {
             Some(it) => encoder.encode_instructed(&it.text, (query, document), limit, tokens),
             None => encoder.encode_pair(query, document, limit, tokens),
         }?;
-        let (ids, types) = (&pair.ids[..], &pair.types[..]);
-        let room = self.session(session, ids.len())?;
+        let room = self.session(session, pair.ids.len())?;
         let mut logits = [0.0];
-        let lengths = [ids.len()];
-        let texts = Batch { types, ..Batch::new(ids, &lengths) };
-        self.encoder.classify(room, &InOrder, &texts, &mut logits)?;
+        self.encoder.classify(room, &InOrder, &[pair], &mut logits)?;
         classes.score(&mut logits);
         Ok(logits[0])
     }

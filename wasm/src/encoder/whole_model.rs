@@ -220,16 +220,16 @@ impl Prompting for WholeModel {
         let classes = encoder.classes().ok_or(ErrorKind::OtherModel)?;
         let mut logits = filled(classes.labels().len(), 0.0)?;
         let pair = encoder.encode_pair(first, second, limit, &mut self.texts)?;
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
+        let tokens = pair.ids.len();
+        let shown = tokens + usize::from(pair.truncated);
         self.sessions.with(
-            precise(encoder.plan(in_steps(pair.ids.len())), is_precise),
+            precise(encoder.plan(in_steps(tokens)), is_precise),
             |plan| encoder.session_for(plan),
-            |session| encoder.classify(session, &InOrder, &texts, &mut logits),
+            |session| encoder.classify(session, &InOrder, &[pair], &mut logits),
         )?;
         let mut scores = logits.clone();
         classes.score(&mut scores);
         logits.extend(scores);
-        Ok((logits, pair.ids.len() + usize::from(pair.truncated)))
+        Ok((logits, shown))
     }
 }
