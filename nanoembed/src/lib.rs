@@ -108,7 +108,7 @@ pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
     Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, SparseVector, VectorKind,
-    Vectors, cosine, similarity,
+    Vectors, cosine, max_sim_all, similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]

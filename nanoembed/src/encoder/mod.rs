@@ -48,6 +48,7 @@ use routes::{Network, Routes};
 use text::TextEncoder;
 
 pub use backend::Length;
+pub use multi::max_sim_all;
 pub use nanoembed_core::owned::SparseVector;
 pub use options::{EncoderOptions, Pooling};
 pub use precision::Precision;
