@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, ModelFault, TextSession};
 use nanoembed_tests::changed;
@@ -99,7 +99,8 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
             assert_eq!(pair.ids, ids(&row["ids"]), "{folder:?}");
             let mut session = model.session_for(model.plan(pair.ids.len())).unwrap();
             let mut found = [0.0];
-            model.classify(&mut session, &InOrder, &[pair], &mut found).unwrap();
+            let pairs = std::slice::from_ref(&pair);
+            model.classify(&mut session, &InOrder, pairs, &mut found).unwrap();
             assert!(farthest(&found, expected) < 1e-5, "{folder:?}");
             classes.score(&mut found);
             // These folders state that logits are not activated.
@@ -110,6 +111,7 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
             };
             assert!((f64::from(found[0]) - score).abs() < 1e-5);
             let mut vector = vec![0.0; model.dimensions()];
+            let lengths = [pair.ids.len()];
             let error = model
                 .embed(&mut session, &InOrder, &pair.ids, &lengths, 0, &mut vector)
                 .unwrap_err();

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::FolderModel;
 use nanoembed_core::owned::{Encoder, FileWeights, ModelFault, TextSession};
 use nanoembed_core::{Error, ErrorKind};
