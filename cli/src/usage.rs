@@ -33,7 +33,7 @@ const STYLES: Styles = Styles::styled()
     after_help = "\
 Examples:
   nanoembed embed \"How do I reset my password?\"
-  nanoembed search notes.txt \"holiday plans\"
+  nanoembed search \"holiday plans\" notes/
   nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
   nanoembed similar vectors.fifu Berlin
 

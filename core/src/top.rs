@@ -185,13 +185,70 @@ impl<'m> TopK<'m> {
 /// row.
 #[must_use]
 pub fn nearest<'m>(query: &[f32], rows: &[f32], best: &'m mut [Scored]) -> &'m [Scored] {
+    best_of(rows.chunks_exact(query.len().max(1)).map(|row| dot(query, row)), best)
+}
+
+/// Fills `best` with the rows that have these scores and the largest of them, best first; returns the
+/// part that was filled. Ties go to the lower row, and a NaN is never kept.
+#[must_use]
+pub fn best_of(scores: impl Iterator<Item = f32>, best: &mut [Scored]) -> &[Scored] {
     let mut top = TopK::new(best, &[]);
-    for (at, row) in rows.chunks_exact(query.len().max(1)).enumerate() {
-        let Ok(at) = u32::try_from(at) else { break };
+    for (row, score) in (0..=u32::MAX).zip(scores) {
         // Ties by rows never fail.
-        let _ = top.offer(Scored { score: dot(query, row), row: at }, &ByRow);
+        let _ = top.offer(Scored { score, row }, &ByRow);
     }
     top.into_sorted(&ByRow).unwrap_or_default()
+}
+
+/// A vector that others are compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct Direction<'a> {
+    vector: &'a [f32],
+    square: f32,
+}
+
+/// The squares of lengths whose products with others are neither infinite nor 0.
+const SAFE: core::ops::Range<f32> = 1e-30..1e30;
+
+impl<'a> Direction<'a> {
+    /// The direction of a vector.
+    #[must_use]
+    pub fn new(vector: &'a [f32]) -> Self {
+        Self { vector, square: dot(vector, vector) }
+    }
+
+    /// The cosine of the angle to `other`, which is as long; 0 if one of both is all zeros, not a
+    /// number if an element is none.
+    #[must_use]
+    pub fn cosine(&self, other: &[f32]) -> f32 {
+        let square = dot(other, other);
+        if SAFE.contains(&self.square) && SAFE.contains(&square) {
+            return dot(self.vector, other) / (libm::sqrtf(self.square) * libm::sqrtf(square));
+        }
+        scaled_cosine(self.vector, other)
+    }
+}
+
+/// The cosine of vectors of any length: their largest elements are scaled to 1 first.
+#[cold]
+fn scaled_cosine(a: &[f32], b: &[f32]) -> f32 {
+    let largest = |of: &[f32]| of.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+    let (scale_a, scale_b) = (largest(a), largest(b));
+    let is_none = |of: &[f32]| of.iter().any(|it| it.is_nan());
+    if is_none(a) || is_none(b) {
+        return f32::NAN;
+    }
+    if scale_a == 0.0 || scale_b == 0.0 {
+        return 0.0;
+    }
+    let [mut squares_a, mut squares_b, mut products] = [0.0_f32; 3];
+    for (a, b) in a.iter().zip(b) {
+        let (a, b) = (a / scale_a, b / scale_b);
+        squares_a += a * a;
+        squares_b += b * b;
+        products += a * b;
+    }
+    products / (libm::sqrtf(squares_a) * libm::sqrtf(squares_b))
 }
 
 /// Uses eight lanes, which compilers vectorise.
@@ -227,6 +284,33 @@ mod tests {
         let found: [(u32, f32); 3] = core::array::from_fn(|at| (found[at].row, found[at].score));
         assert_eq!(found, [(1, 9.0), (0, 4.5), (2, 4.5)]);
         assert!(nearest(&[], &[1.0], &mut best).len() <= 1);
+    }
+
+    #[test]
+    fn cosines_of_vectors_of_any_length_are_those_of_doubles() {
+        let vectors: [[f32; 3]; 4] =
+            [[1.0, 2.0, -3.0], [0.5, -0.25, 4.0], [1e-3, 0.0, 2e-3], [3.0, 3.0, 3.0]];
+        for a in &vectors {
+            for b in &vectors {
+                for factor in [1e-38, 1e-25, 1e-18, 1.0, 1e15, 1e20, 1e37] {
+                    let a = a.map(|it| it * factor);
+                    let sum = |of: &dyn Fn(f64, f64) -> f64| {
+                        let pairs = a.iter().zip(b).map(|(a, b)| (f64::from(*a), f64::from(*b)));
+                        pairs.map(|(a, b)| of(a, b)).sum::<f64>()
+                    };
+                    let lengths = libm::sqrt(sum(&|a, _| a * a)) * libm::sqrt(sum(&|_, b| b * b));
+                    let expected = sum(&|a, b| a * b) / lengths;
+                    let found = f64::from(Direction::new(&a).cosine(b));
+                    assert!((found - expected).abs() < 1e-6, "{a:?} {b:?}: {found} {expected}");
+                    let swapped = f64::from(Direction::new(b).cosine(&a));
+                    assert!((swapped - expected).abs() < 1e-6, "{b:?} {a:?}: {swapped} {expected}");
+                }
+            }
+        }
+        assert_eq!(Direction::new(&[0.0; 2]).cosine(&[1.0, 1e20]), 0.0);
+        for strange in [f32::NAN, f32::INFINITY] {
+            assert!(Direction::new(&[strange, 1.0]).cosine(&[0.0, 1e30]).is_nan());
+        }
     }
 
     #[test]

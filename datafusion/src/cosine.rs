@@ -119,5 +119,8 @@ fn cosine(a: Option<ArrayRef>, b: Option<ArrayRef>) -> Result<Option<f32>> {
         return Ok(None);
     }
     let (a, b) = (a.as_primitive::<Float32Type>(), b.as_primitive::<Float32Type>());
-    Ok(Some(nanoembed::cosine(a.values(), b.values())).filter(|cosine| !cosine.is_nan()))
+    match nanoembed::cosine(a.values(), b.values()) {
+        Ok(cosine) => Ok(Some(cosine).filter(|cosine| !cosine.is_nan())),
+        Err(error) => exec_err!("{error}"),
+    }
 }

@@ -99,7 +99,7 @@ async fn sql_ranks_a_table_by_meaning() {
         .iter()
         .zip(0..)
         .filter_map(|(text, id)| {
-            Some((id, nanoembed::cosine(&encoder.embed((*text)?).unwrap(), &query)))
+            Some((id, nanoembed::cosine(&encoder.embed((*text)?).unwrap(), &query).unwrap()))
         })
         .collect();
     expected.sort_by(|a, b| b.1.total_cmp(&a.1));

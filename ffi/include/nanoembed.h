@@ -716,6 +716,24 @@ typedef struct nanoembed_limits {
   uint64_t workspace_bytes;
 } nanoembed_limits;
 
+// The vectors that a model makes.
+typedef struct nanoembed_model_vectors {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
+  // Elements of an embedding; 0 if the model makes none.
+  uint32_t dimensions;
+  // 1 if the model makes sparse vectors, else 0.
+  uint32_t sparse;
+  // Elements of the vector of a token; 0 if the model does not make one for each.
+  uint32_t multi_dimensions;
+  // 1 if a text's vectors depend on its `nanoembed_side`, else 0.
+  uint32_t tells_sides;
+} nanoembed_model_vectors;
+
+// The side of late interaction that a text is on.
+typedef uint32_t nanoembed_side;
+
 // The call did what it should.
 #define NANOEMBED_OK 0
 
@@ -873,10 +891,10 @@ typedef struct nanoembed_limits {
 // None.
 #define NANOEMBED_PROMPT_NONE 1
 
-// The model's prompt for questions.
+// The model's prompt for questions, if it has one.
 #define NANOEMBED_PROMPT_QUERY 2
 
-// The model's prompt for texts that answer questions.
+// The model's prompt for texts that answer questions, if it has one.
 #define NANOEMBED_PROMPT_DOCUMENT 3
 
 // The model's prompt of the name that is given.
@@ -914,6 +932,12 @@ typedef struct nanoembed_limits {
 
 // The tokens themselves: for prompt templates.
 #define NANOEMBED_SPECIAL_TOKENS_AS_TOKENS 1
+
+// It asks.
+#define NANOEMBED_SIDE_QUERY 0
+
+// It answers.
+#define NANOEMBED_SIDE_DOCUMENT 1
 
 #ifdef __cplusplus
 extern "C" {
@@ -1202,7 +1226,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_embed_text(const struct nanoembed_mod
                                       struct nanoembed_tokenized *tokenized,
                                       struct nanoembed_error *error);
 
-// The cosine of two vectors of `length` floats; 0 if one of them is all zeros.
+// The cosine of two vectors of `length` floats; 0 if one of them is all zeros, NaN if an element is.
 //
 // `a` and `b` point to `length` floats, `cosine` to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
@@ -1212,10 +1236,10 @@ NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
 
 // Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
 // one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
-// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
-// BERT encoders and static models in lent memory never have. A prompt in lent memory has 256 bytes
-// at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and no prompt
-// is chosen then.
+// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has none of the name, or
+// for a text if it is a BERT encoder or a static model in lent memory. A prompt in lent memory has
+// 256 bytes at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and
+// no prompt is chosen then.
 //
 // `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
 NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,
@@ -1229,6 +1253,10 @@ NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nan
 // better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
 // for models that embed texts. The workspace's prompt is the instruction to a reranker whose chat
 // template has a place for one.
+//
+// Of a model for late interaction with memory of its own the score is MaxSim, and each text is cut
+// alone. Where many documents answer one query, `nanoembed_embed_multi` and `nanoembed_max_sim` read
+// it once.
 //
 // `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
 // `score` to memory for one number.
@@ -1687,6 +1715,69 @@ NANOEMBED_CHECK nanoembed_status nanoembed_session_new(const struct nanoembed_de
 //
 // `session` is NULL or a session that is used no more.
 void nanoembed_session_free(struct nanoembed_session *session);
+
+// Writes to `vectors` which vectors the model makes. Models in lent memory make embeddings alone.
+//
+// `model` is NULL or a model, `vectors` is NULL or points to memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_model_get_vectors(const struct nanoembed_model *model,
+                                             struct nanoembed_model_vectors *vectors);
+
+// The sparse vector of a text in UTF-8, by a model that makes them (SPLADE, or BGE-M3 beside its
+// embeddings) and has memory of its own: `*count` tokens of the vocabulary in ascending order into
+// `ids`, and their weights into `weights`. `tokenized` may be NULL.
+//
+// `NANOEMBED_BUFFER_TOO_SMALL` if there are more than `capacity`; `needed` of `error` is their number
+// then. `NANOEMBED_OTHER_MODEL` for other models.
+//
+// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `ids` and
+// `weights` to memory for `capacity` numbers, `count` for one, `tokenized` is NULL or points to
+// memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_embed_sparse(const struct nanoembed_model *model,
+                                        struct nanoembed_workspace *workspace,
+                                        const char *text_start,
+                                        size_t text_bytes,
+                                        uint32_t *ids,
+                                        float *weights,
+                                        size_t capacity,
+                                        size_t *count,
+                                        struct nanoembed_tokenized *tokenized,
+                                        struct nanoembed_error *error);
+
+// The vectors of the tokens of a text in UTF-8, by a model for late interaction (ColBERT, or BGE-M3
+// beside its embeddings) that has memory of its own: `*count` vectors of `multi_dimensions` floats
+// each, of length 1, one after the other into `out`. The model's prompt for texts on this side
+// stands before the text unless the workspace has another one. `tokenized` may be NULL; some tokens
+// may have no vector.
+//
+// `NANOEMBED_BUFFER_TOO_SMALL` if they are more than `capacity` floats; `needed` of `error` is their
+// number then, and never more than `multi_dimensions` for each of the model's `workspace_tokens`.
+// `NANOEMBED_OTHER_MODEL` for other models.
+//
+// `model` and `workspace` are NULL or handles, `text` points to `text_bytes` bytes, `out` to memory
+// for `capacity` floats, `count` for one number, `tokenized` is NULL or points to memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_embed_multi(const struct nanoembed_model *model,
+                                       struct nanoembed_workspace *workspace,
+                                       nanoembed_side side,
+                                       const char *text_start,
+                                       size_t text_bytes,
+                                       float *out,
+                                       size_t capacity,
+                                       size_t *count,
+                                       struct nanoembed_tokenized *tokenized,
+                                       struct nanoembed_error *error);
+
+// How well a document answers a query by late interaction: the sum over the query's vectors of the
+// largest dot product with one of the document's; 0 if either has none. Both have vectors of
+// `dimensions` floats, one after the other.
+//
+// `query` points to `query_vectors` vectors, `document` to `document_vectors`, `score` to memory for
+// one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_max_sim(const float *query,
+                                   size_t query_vectors,
+                                   const float *document,
+                                   size_t document_vectors,
+                                   size_t dimensions,
+                                   float *score);
 
 #endif // NANOEMBED_NO_STD
 

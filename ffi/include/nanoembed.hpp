@@ -241,6 +241,12 @@ private:
     detail::handle<nanoembed_workspace, nanoembed_workspace_free> handle_;
 };
 
+/// A vector most of whose elements are 0: weights for some tokens of the vocabulary, in ascending order.
+struct sparse_vector {
+    std::vector<std::uint32_t> ids;
+    std::vector<float> weights;
+};
+
 /// A sentence embedder. Threads may share it, each with a workspace of its own.
 class model {
 public:
@@ -295,7 +301,7 @@ public:
         return detail::answer(status, error, done{});
     }
 
-    /// How well a document answers a query, by a cross-encoder.
+    /// How well a document answers a query, by a cross-encoder, or by late interaction.
     result<float> score(workspace &scratch, std::string_view query, std::string_view document) const {
         float score = 0;
         auto error = detail::sized<nanoembed_error>();
@@ -341,6 +347,45 @@ public:
         return detail::answer(status, error, done{});
     }
 
+    /// The vectors that the model makes.
+    nanoembed_model_vectors vectors() const noexcept {
+        auto vectors = detail::sized<nanoembed_model_vectors>();
+        const auto status = nanoembed_model_get_vectors(handle_.get(), &vectors);
+        return status == NANOEMBED_OK ? vectors : nanoembed_model_vectors{};
+    }
+
+    /// The sparse vector of a text.
+    result<sparse_vector> embed_sparse(workspace &scratch, std::string_view text) const {
+        sparse_vector found;
+        auto error = detail::sized<nanoembed_error>();
+        nanoembed_status status = NANOEMBED_OK;
+        std::size_t count = 256;
+        // The second time there is as much room as the first has asked for.
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            found.ids.resize(count);
+            found.weights.resize(count);
+            status = nanoembed_embed_sparse(handle_.get(), scratch.get(), text.data(), text.size(), found.ids.data(),
+                                            found.weights.data(), count, &count, nullptr, &error);
+            if (status != NANOEMBED_BUFFER_TOO_SMALL) break;
+            count = static_cast<std::size_t>(error.needed);
+        }
+        found.ids.resize(count);
+        found.weights.resize(count);
+        return detail::answer(status, error, std::move(found));
+    }
+
+    /// The vectors of the tokens of a text, `vectors().multi_dimensions` floats each, one after the other.
+    result<std::vector<float>> embed_multi(workspace &scratch, nanoembed_side side, std::string_view text) const {
+        const std::size_t dimensions = vectors().multi_dimensions;
+        std::vector<float> found(dimensions * info().workspace_tokens);
+        std::size_t count = 0;
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_embed_multi(handle_.get(), scratch.get(), side, text.data(), text.size(),
+                                                  found.data(), found.size(), &count, nullptr, &error);
+        found.resize(count * dimensions);
+        return detail::answer(status, error, std::move(found));
+    }
+
     const nanoembed_model *get() const noexcept { return handle_.get(); }
 
 private:
@@ -353,6 +398,15 @@ inline float cosine(span<const float> a, span<const float> b) noexcept {
     float cosine = 0;
     const auto length = a.size() < b.size() ? a.size() : b.size();
     return nanoembed_cosine(a.data(), b.data(), length, &cosine) == NANOEMBED_OK ? cosine : 0;
+}
+
+/// How well a document answers a query by the vectors of their tokens, of `dimensions` floats each.
+inline float max_sim(span<const float> query, span<const float> document, std::size_t dimensions) noexcept {
+    float score = 0;
+    const auto rows = [dimensions](std::size_t floats) { return dimensions == 0 ? 0 : floats / dimensions; };
+    const auto status = nanoembed_max_sim(query.data(), rows(query.size()), document.data(), rows(document.size()),
+                                          dimensions, &score);
+    return status == NANOEMBED_OK ? score : 0;
 }
 
 /// The `most` vectors that have the largest dot products with `query`, best first; `vectors` holds them one after the other.

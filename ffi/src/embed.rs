@@ -5,6 +5,7 @@ use core::mem::size_of;
 
 use nanoembed_core::model::Batch;
 use nanoembed_core::token::Encoded;
+use nanoembed_core::top::Direction;
 
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
@@ -130,7 +131,7 @@ pub(crate) fn embed_one(
     }
 }
 
-/// The cosine of two vectors of `length` floats; 0 if one of them is all zeros.
+/// The cosine of two vectors of `length` floats; 0 if one of them is all zeros, NaN if an element is.
 ///
 /// # Safety
 ///
@@ -147,9 +148,7 @@ pub unsafe extern "C" fn nanoembed_cosine(
         let (a, b, out) = unsafe {
             (pointer::slice(a, length)?, pointer::slice(b, length)?, pointer::out(cosine)?)
         };
-        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b);
-        let lengths = libm::sqrtf(dot(a, a)) * libm::sqrtf(dot(b, b));
-        out.write(if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 });
+        out.write(Direction::new(a).cosine(b));
         Ok(())
     };
     answer(make())

@@ -8,7 +8,7 @@ use std::vec::Vec;
 use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::reserved;
-use nanoembed_core::model::{Batch, InOrder, Plan};
+use nanoembed_core::model::{InOrder, Plan};
 use nanoembed_core::owned::folder::{AbsentSettings, FolderFault, FolderModel, Prefix};
 use nanoembed_core::owned::{
     Encoder, FileWeights, ModelFault, Prompt, Session, TextSession, Tokenized,
@@ -43,7 +43,7 @@ impl AsRef<[u8]> for Data {
 /// A model of any family.
 #[derive(Debug)]
 pub(crate) struct HostedModel {
-    encoder: Encoder<FileWeights<Data>>,
+    pub(crate) encoder: Encoder<FileWeights<Data>>,
     /// How the longest text is computed, of as many tokens as are used.
     plan: Plan,
     /// True if texts are tokenised; else they come as token ids.
@@ -64,11 +64,13 @@ pub(crate) struct Asked<'a> {
 /// The scratch memory and prompt of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct HostedSession {
-    tokens: TextSession,
+    pub(crate) tokens: TextSession,
     session: Option<Session>,
     /// Tokens that it has room for.
     room: usize,
-    prompt: Option<Prompt>,
+    pub(crate) prompt: Option<Prompt>,
+    /// True if that is another one than the model's usual one.
+    pub(crate) is_chosen: bool,
 }
 
 impl HostedModel {
@@ -185,11 +187,12 @@ impl HostedModel {
         let chosen = self.encoder.prompts().choose(prefix);
         let chosen = chosen.map_err(|_| invalid("prompt"))?;
         session.prompt = Some(self.encoder.prompt(chosen, &mut session.tokens)?);
+        session.is_chosen = *prefix != Prefix::Usual;
         Ok(())
     }
 
     /// The tokens of a text after its prompt, at most `limit`, and how many of them do not count.
-    fn encode(
+    pub(crate) fn encode(
         &self,
         session: &mut HostedSession,
         text: &str,
@@ -268,6 +271,9 @@ impl HostedModel {
         query: &str,
         document: &str,
     ) -> Outcome<f32> {
+        if self.multi_dimensions() > 0 {
+            return self.max_sim(session, query, document);
+        }
         let classes = self.encoder.classes().filter(|it| it.labels().len() == 1);
         let classes = classes.ok_or(ErrorKind::OtherModel)?;
         self.check_tokenizes()?;
@@ -277,22 +283,19 @@ impl HostedModel {
             Some(it) => encoder.encode_instructed(&it.text, (query, document), limit, tokens),
             None => encoder.encode_pair(query, document, limit, tokens),
         }?;
-        let (ids, types) = (&pair.ids[..], &pair.types[..]);
-        let room = self.session(session, ids.len())?;
+        let room = self.session(session, pair.ids.len())?;
         let mut logits = [0.0];
-        let lengths = [ids.len()];
-        let texts = Batch { types, ..Batch::new(ids, &lengths) };
-        self.encoder.classify(room, &InOrder, &texts, &mut logits)?;
+        self.encoder.classify(room, &InOrder, &[pair], &mut logits)?;
         classes.score(&mut logits);
         Ok(logits[0])
     }
 
-    fn check_tokenizes(&self) -> Outcome {
+    pub(crate) fn check_tokenizes(&self) -> Outcome {
         if self.tokenizes { Ok(()) } else { Err(ErrorKind::MissingVocabulary.into()) }
     }
 
     /// The scratch memory for so many tokens, which grows with the longest text.
-    fn session<'s>(
+    pub(crate) fn session<'s>(
         &self,
         session: &'s mut HostedSession,
         tokens: usize,
@@ -337,7 +340,7 @@ fn quantizes_in(
     }
 }
 
-fn encoded(found: &Tokenized) -> Encoded {
+pub(crate) fn encoded(found: &Tokenized) -> Encoded {
     Encoded::new(found.ids.len(), found.total, found.truncated)
 }
 

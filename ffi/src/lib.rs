@@ -19,7 +19,8 @@
 //! and `uqff` (dequantising), `verify`, `model` (with `model_options`, `model_handle` and `opening`),
 //! `tokenize`, `workspace`, `embed`, `batch` (Arrow), `top_k`, `words` (opening), `lookup`,
 //! `similar`, `decoder_model` and `session` (continuing texts), `tokenizer`, `prompt`, `score`; and
-//! on hosts `owned` (handles on the heap, with `hosted`: models of every family), `limits` and
+//! on hosts `owned` (handles on the heap, with `hosted`: models of every family, and `hosted_vectors`:
+//! their sparse vectors and those of tokens), `limits` and
 //! `source_file`.
 
 #![no_std]
@@ -53,6 +54,8 @@ pub mod format;
 mod host_file;
 #[cfg(feature = "std")]
 mod hosted;
+#[cfg(feature = "std")]
+mod hosted_vectors;
 mod leaf;
 #[cfg(feature = "std")]
 pub mod limits;

@@ -22,9 +22,9 @@ pub type nanoembed_prompt = u32;
 pub const NANOEMBED_PROMPT_USUAL: nanoembed_prompt = 0;
 /// None.
 pub const NANOEMBED_PROMPT_NONE: nanoembed_prompt = 1;
-/// The model's prompt for questions.
+/// The model's prompt for questions, if it has one.
 pub const NANOEMBED_PROMPT_QUERY: nanoembed_prompt = 2;
-/// The model's prompt for texts that answer questions.
+/// The model's prompt for texts that answer questions, if it has one.
 pub const NANOEMBED_PROMPT_DOCUMENT: nanoembed_prompt = 3;
 /// The model's prompt of the name that is given.
 pub const NANOEMBED_PROMPT_NAMED: nanoembed_prompt = 4;
@@ -33,10 +33,10 @@ pub const NANOEMBED_PROMPT_TEXT: nanoembed_prompt = 5;
 
 /// Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
 /// one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
-/// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
-/// BERT encoders and static models in lent memory never have. A prompt in lent memory has 256 bytes
-/// at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and no prompt
-/// is chosen then.
+/// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has none of the name, or
+/// for a text if it is a BERT encoder or a static model in lent memory. A prompt in lent memory has
+/// 256 bytes at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and
+/// no prompt is chosen then.
 ///
 /// # Safety
 ///
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn nanoembed_workspace_set_prompt(
                 let nanoembed_workspace { scratch, prompt, .. } = workspace;
                 encoder.set_prompt(&model.tokenizer, scratch, prompt, chosen)
             }
-            _ if prompt <= NANOEMBED_PROMPT_NONE => Ok(()),
+            _ if prompt <= NANOEMBED_PROMPT_DOCUMENT => Ok(()),
             _ => Err(invalid("prompt")),
         }
     };

@@ -16,6 +16,10 @@ use crate::workspace::session;
 /// for models that embed texts. The workspace's prompt is the instruction to a reranker whose chat
 /// template has a place for one.
 ///
+/// Of a model for late interaction with memory of its own the score is MaxSim, and each text is cut
+/// alone. Where many documents answer one query, `nanoembed_embed_multi` and `nanoembed_max_sim` read
+/// it once.
+///
 /// # Safety
 ///
 /// `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,

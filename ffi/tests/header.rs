@@ -39,6 +39,10 @@ const SOURCES: [&str; 30] = [
     "tokenizer",
 ];
 
+/// Those with what needs an allocator or an operating system.
+const STD_SOURCES: [&str; 5] =
+    ["source_file", "limits", "owned/model", "owned/handles", "owned/other_vectors"];
+
 const INTRODUCTION: &str = "\
 /* nanoembed: sentence embeddings and word vectors from files where they lie. Guide: ffi/README.md.
  *
@@ -89,7 +93,7 @@ fn header() -> String {
     config.header = Some(INTRODUCTION.to_owned());
     config.after_includes = Some(format!("\n{ATTRIBUTES}\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES.iter().chain(&["source_file", "limits", "owned/model", "owned/handles"]) {
+    for source in SOURCES.iter().chain(&STD_SOURCES) {
         builder = builder.with_src(root.join(format!("src/{source}.rs")));
     }
     let mut bytes = Vec::new();

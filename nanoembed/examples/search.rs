@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let encoder = Encoder::open(model)?;
     let vectors = encoder.embed_documents(&lines)?;
-    for hit in vectors.nearest(&encoder.embed_query(query)?, 5) {
+    for hit in vectors.nearest(&encoder.embed_query(query)?, 5)? {
         println!("{:.3}  {}", hit.similarity, lines[hit.index]);
     }
     Ok(())

@@ -9,7 +9,7 @@
 //! let lines = ["Click on the link to choose a new password.", "The weather is lovely today."];
 //! let vectors = encoder.embed_documents(&lines)?;
 //! let query = encoder.embed_query("How do I reset my password?")?;
-//! for hit in vectors.nearest(&query, 1) {
+//! for hit in vectors.nearest(&query, 1)? {
 //!     println!("{:.3}  {}", hit.similarity, lines[hit.index]);
 //! }
 //! # Ok::<(), nanoembed::Error>(())
@@ -108,7 +108,7 @@ pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
     Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, SparseVector, VectorKind,
-    Vectors, cosine, similarity,
+    Vectors, cosine, max_sim_all, similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use nanoembed_core::owned::folder::FolderModel;
 
 use crate::cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
-use crate::encoder::{Encoder, Length, Vectors};
+use crate::encoder::{Encoder, Length, VectorKind, Vectors};
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::folder::prompts::Prefix;
+use crate::model::Model;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
+use crate::progress::{Observer, Silent};
 use crate::role::Role;
 
 /// A model that says how well texts answer a question.
@@ -58,12 +60,26 @@ impl Reranker {
         if !opened.described().is_some_and(|described| is_late(described.model())) {
             return CrossEncoder::from_opened(opened, options).map(Self::CrossEncoder);
         }
-        if options.prompt != Prefix::Usual {
-            let message = "is for models that read a question and a text together";
-            return Err(Error::argument("prompt", message));
+        let embedding = Encoder::options().max_tokens(options.max_tokens).limits(options.limits);
+        let model = Encoder::from_opened(opened, &embedding).map(Self::Late)?;
+        model.with_prompt(&options.prompt)
+    }
+
+    /// The same model with another instruction: see [`CrossEncoderOptions::prompt`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CrossEncoder::with_prompt`]; [`Kind::Usage`](crate::Kind::Usage) for a model for late
+    /// interaction.
+    pub fn with_prompt(&self, prompt: &Prefix) -> Result<Self> {
+        match self {
+            Self::CrossEncoder(model) => model.with_prompt(prompt).map(Self::CrossEncoder),
+            Self::Late(_) if *prompt != Prefix::Usual => {
+                let message = "is for models that read a question and a text together";
+                Err(Error::argument("prompt", message))
+            }
+            Self::Late(_) => Ok(self.clone()),
         }
-        let options = Encoder::options().max_tokens(options.max_tokens).limits(options.limits);
-        Encoder::from_opened(opened, &options).map(Self::Late)
     }
 
     /// A warning for each unknown setting that was passed over.
@@ -113,15 +129,33 @@ impl Reranker {
         Q: AsRef<str> + Sync,
         T: AsRef<str> + Sync,
     {
+        self.score_pairs_watched(pairs, &Silent)
+    }
+
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`score_pairs`](Self::score_pairs), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn score_pairs_watched<Q, T>(
+        &self,
+        pairs: &[(Q, T)],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Score>>
+    where
+        Q: AsRef<str> + Sync,
+        T: AsRef<str> + Sync,
+    {
         let model = match self {
-            Self::CrossEncoder(model) => return model.score_pairs(pairs),
+            Self::CrossEncoder(model) => return model.score_pairs_watched(pairs, observer),
             Self::Late(model) => model,
         };
         let texts: Vec<&str> = pairs.iter().map(|(_, text)| text.as_ref()).collect();
         let mut queries: Vec<&str> = pairs.iter().map(|(query, _)| query.as_ref()).collect();
         queries.dedup();
-        let (documents, lengths) = model.embed_multi_all_as(Role::Document, &texts)?;
-        let (vectors, query_lengths) = model.embed_multi_all_as(Role::Query, &queries)?;
+        let (vectors, query_lengths) =
+            model.embed_multi_watched(Role::Query, &queries, &Uncounted(observer))?;
+        let (documents, lengths) = model.embed_multi_watched(Role::Document, &texts, observer)?;
         let mut questions = queries.iter().zip(vectors.iter().zip(query_lengths));
         let mut current = questions.next();
         let mut scores = Vec::with_capacity(pairs.len());
@@ -141,16 +175,54 @@ impl Reranker {
     ///
     /// As [`CrossEncoder::rerank`] and [`score_pairs`](Self::score_pairs).
     pub fn rerank<T: AsRef<str> + Sync>(&self, query: &str, texts: &[T]) -> Result<Vec<Ranked>> {
+        self.rerank_watched(query, texts, &Silent)
+    }
+
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`rerank`](Self::rerank), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn rerank_watched<T: AsRef<str> + Sync>(
+        &self,
+        query: &str,
+        texts: &[T],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Ranked>> {
         if let Self::CrossEncoder(model) = self {
-            return model.rerank(query, texts);
+            return model.rerank_watched(query, texts, observer);
         }
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, text.as_ref())).collect();
-        let scores = self.score_pairs(&pairs)?.into_iter().enumerate();
+        let scores = self.score_pairs_watched(&pairs, observer)?.into_iter().enumerate();
         let mut ranked: Vec<Ranked> =
             scores.map(|(index, score)| Ranked { index, score: score.score() }).collect();
         // Stable: equals stay in their order.
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(ranked)
+    }
+}
+
+impl Model {
+    /// The model as one that says how well texts answer a question: a cross-encoder, or an encoder
+    /// that makes a vector for each token. `None` if it is neither.
+    #[must_use]
+    pub fn reranker(&self) -> Option<Reranker> {
+        match self {
+            Self::CrossEncoder(model) => Some(Reranker::CrossEncoder(model.clone())),
+            Self::Encoder(model) if model.makes(VectorKind::Multi) => {
+                Some(Reranker::Late(model.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An observer of a part of a job whose progress is not counted, which it may cancel.
+struct Uncounted<'o>(&'o dyn Observer);
+
+impl Observer for Uncounted<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 }
 

@@ -8,7 +8,7 @@
 ===========================  ====================================================================
 :class:`Model`               embed, rerank, continue and tokenise texts
 :class:`WordVectors`         vectors of words
-:func:`similarity`           cosines of vectors in any form
+:func:`similarity`           similarities of vectors in any form; :func:`max_sim`: of those of tokens
 :func:`inspect`              what a file says of itself; :func:`verify`: whether it is whole
 :func:`convert`              models and word vectors in other forms; :func:`quantize`: in fewer bits
 :class:`Limits`              how much a stranger's file may take
@@ -33,8 +33,8 @@ from ._files import Finding, Verified, convert, inspect, quantize, verify
 from ._limits import Limits
 from ._model import Model
 from ._native import __version__
-from ._results import Embedded, Ranked, Status, Tokens
-from ._similarity import similarity
+from ._results import Embedded, Ranked, SparseVector, Status, Tokens
+from ._similarity import max_sim, similarity
 from ._weights import Difference, Differences, Shapes, dequantize, diff, migrate, read_tensor
 from ._words import Neighbour, WordVectors
 
@@ -54,6 +54,7 @@ __all__ = [
     "OutOfMemory",
     "Ranked",
     "Shapes",
+    "SparseVector",
     "Status",
     "StorageError",
     "Tokens",
@@ -64,6 +65,7 @@ __all__ = [
     "dequantize",
     "diff",
     "inspect",
+    "max_sim",
     "migrate",
     "quantize",
     "read_tensor",

@@ -14,6 +14,7 @@ from ._texts import Family
 Role: TypeAlias = Literal["query", "document"]
 Dtype: TypeAlias = Literal["float32", "float16", "int8", "binary"]
 OnError: TypeAlias = Literal["raise", "null"]
+VectorKind: TypeAlias = Literal["dense", "sparse", "multi"]
 
 
 class Prompted(TypedDict, total=False):
@@ -29,6 +30,13 @@ class Tokenizing(Prompted, total=False):
 
     max_tokens: int | None
     on_error: OnError
+
+
+class EmbeddingOthers(Prompted, total=False):
+    """Keywords of ``embed`` for sparse vectors, and for a vector for each token."""
+
+    on_error: OnError
+    progress: Progress
 
 
 class EmbeddingOne(Prompted, total=False):

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from . import _keywords, _native, _texts
 from ._encode import Encoding
-from ._keywords import Dtype, OnError, Role, before_texts, is_strict
+from ._keywords import Dtype, OnError, Role, VectorKind, before_texts, is_strict
 from ._limits import Limits
+from ._other_vectors import check_dense, decoded, multi_vectors, sparse_vectors
 from ._progress import Progress, watcher
-from ._results import Embedded, Ranked, Tokens
+from ._results import Embedded, Ranked, SparseVector, Tokens
 from ._similarity import similarity
 from ._texts import Texts
 
@@ -133,22 +134,75 @@ class Model:
 
     @property
     def labels(self) -> list[str]:
-        """The labels of a cross-encoder; those that rank have one."""
+        """The labels of a reranker; those that rank have one."""
         return self._native.labels
 
     @overload
     def embed(
-        self, texts: str, **keywords: Unpack[_keywords.EmbeddingOne]
+        self,
+        texts: str,
+        *,
+        vectors: Literal["dense"] = "dense",
+        **keywords: Unpack[_keywords.EmbeddingOne],
     ) -> npt.NDArray[Any]: ...
     @overload
     def embed(
-        self, texts: Texts, *, details: Literal[True], **keywords: Unpack[_keywords.Embedding]
+        self,
+        texts: str,
+        *,
+        vectors: Literal["sparse"],
+        **keywords: Unpack[_keywords.EmbeddingOthers],
+    ) -> SparseVector: ...
+    @overload
+    def embed(
+        self,
+        texts: str,
+        *,
+        vectors: Literal["multi"],
+        **keywords: Unpack[_keywords.EmbeddingOthers],
+    ) -> npt.NDArray[np.float32]: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        vectors: Literal["sparse"],
+        details: Literal[False] = False,
+        **keywords: Unpack[_keywords.EmbeddingOthers],
+    ) -> list[SparseVector]: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        vectors: Literal["multi"],
+        details: Literal[False] = False,
+        **keywords: Unpack[_keywords.EmbeddingOthers],
+    ) -> list[npt.NDArray[np.float32]]: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        vectors: Literal["sparse", "multi"],
+        details: Literal[True],
+        **keywords: Unpack[_keywords.EmbeddingOthers],
     ) -> Embedded: ...
     @overload
     def embed(
         self,
         texts: Texts,
         *,
+        vectors: Literal["dense"] = "dense",
+        details: Literal[True],
+        **keywords: Unpack[_keywords.Embedding],
+    ) -> Embedded: ...
+    @overload
+    def embed(
+        self,
+        texts: Texts,
+        *,
+        vectors: Literal["dense"] = "dense",
         details: Literal[False] = False,
         **keywords: Unpack[_keywords.Embedding],
     ) -> Any: ...
@@ -156,6 +210,7 @@ class Model:
         self,
         texts: Texts,
         *,
+        vectors: VectorKind = "dense",
         details: bool = False,
         as_: Role | None = None,
         prompt_name: str | None = None,
@@ -171,6 +226,13 @@ class Model:
         """The embeddings of texts, in their order.
 
         :param texts: several texts, or one ``str``, whose vector has one dimension.
+        :param vectors: ``dense``: one for a text; ``sparse``: a :class:`SparseVector` for a text,
+            by models such as SPLADE and BGE-M3; ``multi``: one for each token, ``float32 [tokens,
+            dimensions]`` for a text, by models for late interaction such as ColBERT and BGE-M3. The
+            last two are lists, with ``None`` for a row without a text, and ``truncate_dim``,
+            ``normalize``, ``dtype``, ``out`` and ``to`` are not for them. ColBERT makes other
+            vectors of questions than of texts that answer: it needs ``as_``, or
+            :meth:`embed_queries` and :meth:`embed_documents`.
         :param details: return :class:`Embedded`, with the status of each row.
         :param as_: put the model's prompt for such texts before each; refused if it has none. In a
             model with a Router, such texts take their route, with a prompt or without.
@@ -192,9 +254,17 @@ class Model:
             A row without a vector is null in pyarrow and polars, NaN or zeros in numpy.
         """
         before = before_texts(as_, prompt_name, prompt)
+        if isinstance(texts, str) and (details or out is not None or to is not None):
+            raise TypeError("details, out and to are for several texts: put it into a list")
+        if vectors != "dense":
+            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
+            is_one = isinstance(texts, str)
+            texts = [texts] if is_one else texts
+            found = self._embed_others(texts, vectors, before, on_error, progress)
+            if is_one:
+                return found.vectors[0]
+            return found if details else found.vectors
         if isinstance(texts, str):
-            if details or out is not None or to is not None:
-                raise TypeError("details, out and to are for several texts: put it into a list")
             texts = [texts]
             found = self._embed(
                 texts,
@@ -245,25 +315,60 @@ class Model:
             np.frombuffer(scales, np.float32) if dtype == "int8" else None,
         )
 
+    def _embed_others(
+        self,
+        texts: Texts,
+        vectors: Literal["sparse", "multi"],
+        before: _native.Before,
+        on_error: OnError = "raise",
+        progress: Progress = None,
+    ) -> Embedded:
+        embed = sparse_vectors if vectors == "sparse" else multi_vectors
+        return embed(
+            self._native,
+            _texts.lowered(texts),
+            before,
+            strict=is_strict(on_error),
+            nulls=_texts.allows_missing(texts),
+            progress=watcher(progress),
+        )
+
+    @overload
     def embed_query(
         self,
         text: str,
         *,
+        vectors: Literal["dense", "multi"] = "dense",
         truncate_dim: int | None = None,
         normalize: bool = False,
         dtype: Dtype = "float32",
-    ) -> npt.NDArray[Any]:
+    ) -> npt.NDArray[Any]: ...
+    @overload
+    def embed_query(self, text: str, *, vectors: Literal["sparse"]) -> SparseVector: ...
+    def embed_query(
+        self,
+        text: str,
+        *,
+        vectors: VectorKind = "dense",
+        truncate_dim: int | None = None,
+        normalize: bool = False,
+        dtype: Dtype = "float32",
+    ) -> Any:
         """The embedding of a question, ``[dimensions]``, after the model's prompt for these if it
-        has one."""
-        before = before_texts(usual="query")
-        embedded = self._embed([text], before, truncate_dim, normalize, dtype)
-        vector: npt.NDArray[Any] = embedded.vectors[0]
-        return vector
+        has one; other ``vectors`` are as in :meth:`embed`."""
+        return self.embed_queries(
+            [text],
+            vectors=vectors,
+            truncate_dim=truncate_dim,
+            normalize=normalize,
+            dtype=dtype,
+        )[0]
 
     def embed_queries(
         self,
         texts: Texts,
         *,
+        vectors: VectorKind = "dense",
         truncate_dim: int | None = None,
         normalize: bool = False,
         dtype: Dtype = "float32",
@@ -275,6 +380,9 @@ class Model:
         """The embeddings of several questions, ``[n, dimensions]``: see :meth:`embed_query` and
         :meth:`embed`."""
         before = before_texts(usual="query")
+        if vectors != "dense":
+            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
+            return self._embed_others(texts, vectors, before, on_error, progress).vectors
         return self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
         ).vectors
@@ -283,6 +391,7 @@ class Model:
         self,
         texts: Texts,
         *,
+        vectors: VectorKind = "dense",
         truncate_dim: int | None = None,
         normalize: bool = False,
         dtype: Dtype = "float32",
@@ -294,6 +403,9 @@ class Model:
         """The embeddings of texts that answer questions, ``[n, dimensions]``, after the model's
         prompt for these if it has one. Arguments are those of :meth:`embed`."""
         before = before_texts(usual="document")
+        if vectors != "dense":
+            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
+            return self._embed_others(texts, vectors, before, on_error, progress).vectors
         return self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
         ).vectors
@@ -333,6 +445,26 @@ class Model:
         """A token as the vocabulary spells it; ``None`` for an id that it does not have."""
         return self._native.token(id)
 
+    @overload
+    def decode(
+        self, vectors: SparseVector, top_k: int | None = None
+    ) -> list[tuple[str, float]]: ...
+    @overload
+    def decode(
+        self, vectors: Sequence[SparseVector], top_k: int | None = None
+    ) -> list[list[tuple[str, float]]]: ...
+    def decode(
+        self, vectors: SparseVector | Sequence[SparseVector], top_k: int | None = None
+    ) -> Any:
+        """The tokens of sparse vectors as the vocabulary spells them, with their weights, the
+        heaviest first.
+
+        :param top_k: how many of each; ``None`` all.
+        """
+        if isinstance(vectors, SparseVector):
+            return decoded(vectors, top_k, self.token)
+        return [decoded(vector, top_k, self.token) for vector in vectors]
+
     def rerank(
         self,
         query: str,
@@ -344,7 +476,7 @@ class Model:
         progress: Progress = None,
     ) -> list[Ranked]:
         """The ``k`` texts that answer ``query`` best, the best first, by a cross-encoder such as
-        bge-reranker; ``None`` all of them.
+        bge-reranker or a model for late interaction such as ColBERT; ``None`` all of them.
 
         :param prompt: the instruction to a reranker whose chat template has a place for one, such
             as Qwen3-Reranker; ``""`` for the template's own. By default the model's default prompt.
@@ -369,7 +501,7 @@ class Model:
         progress: Progress = None,
     ) -> npt.NDArray[np.float32]:
         """What a cross-encoder says of pairs: scores, ``float32 [n]``, or ``[n, labels]`` with
-        several labels. ``prompt`` and ``prompt_name`` are as in :meth:`rerank`."""
+        several labels; the MaxSim of pairs by a model for late interaction. ``prompt`` and ``prompt_name`` are as in :meth:`rerank`."""
         queries, texts = [query for query, _ in pairs], [text for _, text in pairs]
         before = before_texts(None, prompt_name, prompt)
         found = self._native.score(queries, texts, before, progress=watcher(progress))
@@ -421,7 +553,8 @@ class Model:
         )
 
     def similarity(self, a: Any, b: Any) -> npt.NDArray[np.float32]:
-        """Cosines of vectors: see :func:`nanoembed.similarity`."""
+        """Cosines of dense vectors, dot products of sparse ones, MaxSim of those for each token: see
+        :func:`nanoembed.similarity`."""
         return similarity(a, b)
 
     def encode(

@@ -94,6 +94,24 @@ class Model:
         nulls: bool,
         progress: Callable[[int, int | None], object] | None,
     ) -> tuple[Rows | None, bytes, bytes, bytes]: ...
+    def embed_sparse(
+        self,
+        texts: Iterable[object],
+        before: Before,
+        *,
+        strict: bool,
+        nulls: bool,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> tuple[list[int], bytearray, bytearray, tuple[bytes, bytes]]: ...
+    def embed_multi(
+        self,
+        texts: Iterable[object],
+        before: Before,
+        *,
+        strict: bool,
+        nulls: bool,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> tuple[list[int], Rows, tuple[bytes, bytes]]: ...
     def tokenize(
         self,
         texts: Iterable[object],
@@ -158,6 +176,9 @@ class WordOptions(TypedDict):
     ignore_count: bool
     metadata: list[tuple[str, str]]
 
+def max_sim(
+    queries: tuple[object, list[int]], documents: tuple[object, list[int]], width: int
+) -> Rows: ...
 def inspection(path: str) -> str: ...
 def verification(path: str, strict: bool, duplicates: str, utf8: str) -> tuple[str, str]: ...
 def is_model_name(path: str) -> bool: ...

@@ -27,11 +27,21 @@ class Status(IntEnum):
     """It is no string."""
 
 
+class SparseVector(NamedTuple):
+    """A vector most of whose elements are 0: weights for some tokens of the vocabulary."""
+
+    indices: npt.NDArray[np.uint32]
+    """``uint32``, the ids of the tokens, in ascending order; :meth:`Model.decode` spells them."""
+    values: npt.NDArray[np.float32]
+    """``float32``, their weights, which are positive."""
+
+
 class Embedded(NamedTuple):
     """Vectors, and what became of each text."""
 
     vectors: Any
-    """As :meth:`Model.embed` gives them; a row without a vector is null, NaN or, of integers, 0."""
+    """As :meth:`Model.embed` gives them; a row without a vector is null, NaN or, of integers, 0, and
+    ``None`` where vectors are not dense."""
     status: npt.NDArray[np.uint8]
     """``uint8 [n]``, a :class:`Status` for each text."""
     tokens: npt.NDArray[np.uint32]
@@ -52,7 +62,8 @@ class Ranked:
     index: int
     """Which of the texts it is."""
     score: float
-    """How well it answers: from 0 to 1 as a rule."""
+    """How well it answers: from 0 to 1 as a rule, by late interaction a sum over the question's
+    tokens."""
 
 
 class Tokens(NamedTuple):

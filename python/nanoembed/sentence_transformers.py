@@ -1,9 +1,13 @@
-"""``SentenceTransformer`` with this library behind it: replace the import, keep the rest.
+"""``SentenceTransformer``, ``SparseEncoder`` and ``MultiVectorEncoder`` over this library: replace
+the import, keep the rest.
 
 >>> from nanoembed.sentence_transformers import SentenceTransformer
 >>> model = SentenceTransformer("all-MiniLM-L6-v2")
 >>> model.encode(["a cat on a mat"]).shape
 (1, 384)
+
+``SparseEncoder`` gives a :class:`~nanoembed.SparseVector` for each text, and ``MultiVectorEncoder``
+an array ``[tokens, dimensions]``.
 
 ``util`` has ``cos_sim`` and ``dot_score``, which give numpy's arrays, and ``semantic_search``.
 Nothing is downloaded: a name is a path, or the model that the package brings along.
@@ -12,7 +16,9 @@ Nothing is downloaded: a name is a path, or the model that the package brings al
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from . import _native
 from . import _util as util
@@ -20,13 +26,26 @@ from ._encode import Encoding
 from ._keywords import before_texts
 from ._limits import Limits
 from ._model import Model
-from ._results import Embedded
+from ._results import Embedded, SparseVector
 from ._texts import Texts
 
-__all__ = ["BUILT_IN", "SentenceTransformer", "util"]
+__all__ = ["BUILT_IN", "MultiVectorEncoder", "SentenceTransformer", "SparseEncoder", "util"]
 
 BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 """Names of the model of the package."""
+
+
+def _path_of(model: str | os.PathLike[str] | None, device: str | None) -> Any:
+    """What :class:`~nanoembed.Model` opens for such arguments."""
+    if device not in (None, "cpu"):
+        raise ValueError(f"device={device!r}: this computes on the CPU")
+    is_built_in = model in (None, *BUILT_IN)
+    if not is_built_in and not os.path.exists(str(model)):
+        raise FileNotFoundError(
+            f"{model}: no such file or folder, and nothing is downloaded: give the"
+            f" folder of a model, or one of {', '.join(BUILT_IN)}"
+        )
+    return None if is_built_in else model
 
 
 class SentenceTransformer(Model):
@@ -45,17 +64,7 @@ class SentenceTransformer(Model):
         threads: int | None = None,
         limits: Limits | None = None,
     ) -> None:
-        if device not in (None, "cpu"):
-            raise ValueError(f"device={device!r}: this computes on the CPU")
-        is_built_in = model_name_or_path in (None, *BUILT_IN)
-        if not is_built_in and not os.path.exists(str(model_name_or_path)):
-            raise FileNotFoundError(
-                f"{model_name_or_path}: no such file or folder, and nothing is downloaded: give the"
-                f" folder of a model, or one of {', '.join(BUILT_IN)}"
-            )
-        super().__init__(
-            None if is_built_in else model_name_or_path, threads=threads, limits=limits
-        )
+        super().__init__(_path_of(model_name_or_path, device), threads=threads, limits=limits)
         self.truncate_dim = truncate_dim
 
     def encode_query(
@@ -117,7 +126,138 @@ class SentenceTransformer(Model):
         return _reopened, (type(self), self._path, {"truncate_dim": self.truncate_dim, **options})
 
 
-def _reopened(
-    kind: type[SentenceTransformer], path: str | None, options: dict[str, Any]
-) -> SentenceTransformer:
+def _reopened(kind: type[Any], path: str | None, options: dict[str, Any]) -> Any:
     return kind(path, **options)
+
+
+class _OtherEncoder(Model):
+    """A model that makes other vectors than one for a text."""
+
+    _kind: Literal["sparse", "multi"]
+
+    def __init__(
+        self,
+        model_name_or_path: str | os.PathLike[str],
+        *,
+        device: str | None = None,
+        threads: int | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        super().__init__(_path_of(model_name_or_path, device), threads=threads, limits=limits)
+
+    def encode_query(self, sentences: Texts, **keywords: Any) -> Any:
+        """``encode`` of questions, after the model's prompt for these if it has one."""
+        return self._encode_as("query", sentences, **keywords)
+
+    def encode_document(self, sentences: Texts, **keywords: Any) -> Any:
+        """``encode`` of texts that answer, after the model's prompt for these if it has one."""
+        return self._encode_as("document", sentences, **keywords)
+
+    def _encode_as(
+        self,
+        usual: str | None,
+        sentences: Texts,
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        **keywords: Any,
+    ) -> Any:
+        encoding = Encoding(**keywords)
+        of_dense = {
+            "precision": encoding.precision != "float32",
+            "normalize_embeddings": encoding.normalize_embeddings,
+            "truncate_dim": encoding.truncate_dim is not None,
+        }
+        for name, is_given in of_dense.items():
+            if is_given:
+                raise ValueError(f"encode does not support {name}={keywords[name]!r} here")
+        is_one = isinstance(sentences, str)
+        found = self._embed_others(
+            [sentences] if is_one else sentences,
+            self._kind,
+            before_texts(None, prompt_name, prompt, usual=usual),
+            progress=bool(encoding.show_progress_bar),
+        ).vectors
+        return found[0] if is_one else found
+
+    @property
+    def max_seq_length(self) -> int:
+        """How many tokens of a text are used."""
+        return self.max_tokens
+
+
+class SparseEncoder(_OtherEncoder):
+    """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers'
+    ``SparseEncoder``: a :class:`~nanoembed.SparseVector` for each text, which ``decode`` spells and
+    ``similarity`` compares.
+
+    ``max_active_dims`` is how many weights of each vector are kept, the heaviest, unless a call says
+    otherwise.
+    """
+
+    _kind = "sparse"
+
+    def __init__(
+        self,
+        model_name_or_path: str | os.PathLike[str],
+        *,
+        max_active_dims: int | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init__(model_name_or_path, **keywords)
+        self.max_active_dims = max_active_dims
+
+    def encode(self, sentences: Texts, **keywords: Any) -> Any:
+        """A :class:`~nanoembed.SparseVector` for each text, or one for one ``str``.
+
+        Keywords are those of sentence-transformers that make sense here; ``convert_to_tensor`` and
+        the like are refused.
+        """
+        return self._encode_as(None, sentences, **keywords)
+
+    def _encode_as(
+        self,
+        usual: str | None,
+        sentences: Texts,
+        *,
+        max_active_dims: int | None = None,
+        **keywords: Any,
+    ) -> Any:
+        most = self.max_active_dims if max_active_dims is None else max_active_dims
+        found = super()._encode_as(usual, sentences, **keywords)
+        if isinstance(found, SparseVector):
+            return _heaviest(found, most)
+        return [_heaviest(vector, most) for vector in found]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = {name: self._options[name] for name in ("threads", "limits")}
+        return _reopened, (type(self), self._path, {"max_active_dims": self.max_active_dims, **options})
+
+
+def _heaviest(vector: SparseVector, most: int | None) -> SparseVector:
+    """The heaviest weights of a vector."""
+    if most is None or most >= len(vector.values):
+        return vector
+    if most < 0:
+        raise ValueError(f"max_active_dims={most} is no number of weights")
+    kept = np.sort(np.argsort(-vector.values, kind="stable")[:most])
+    return SparseVector(vector.indices[kept], vector.values[kept])
+
+
+class MultiVectorEncoder(_OtherEncoder):
+    """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers'
+    ``MultiVectorEncoder``: an array ``float32 [tokens, dimensions]`` for each text, which
+    ``similarity`` compares by MaxSim.
+    """
+
+    _kind = "multi"
+
+    def encode(self, sentences: Texts, **keywords: Any) -> Any:
+        """The vectors of the tokens of each text, or of one ``str``. Models such as ColBERT, which
+        make other vectors of questions than of texts that answer, need ``encode_query`` or
+        ``encode_document``."""
+        return self._encode_as(None, sentences, **keywords)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = {name: self._options[name] for name in ("threads", "limits")}
+        return _reopened, (type(self), self._path, options)

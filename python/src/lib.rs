@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `texts` | texts to be embedded: strings of Python, or columns of Arrow, neither of them copied |
 //! | `rows` | vectors on their way out, for NumPy and Arrow, not copied either |
+//! | `other_vectors` | sparse vectors and vectors of tokens on their way out, and MaxSim |
 //! | `watch` | work without the interpreter's lock, interrupted by Ctrl-C |
 //! | `threads` | threads that a forked process starts again |
 //! | `model` | models of texts |
@@ -20,6 +21,7 @@ mod files;
 mod generate;
 mod limits;
 mod model;
+mod other_vectors;
 mod rows;
 mod texts;
 mod threads;
@@ -40,6 +42,8 @@ mod _native {
     use super::generate::Pieces;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::other_vectors::max_sim;
     #[pymodule_export]
     use super::rows::Rows;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use nanoembed::open::reading::Reading;
 use nanoembed::open::source::Source;
 use nanoembed::{
-    Bytes, CrossEncoder, Encoder, Limits, Model as AnyModel, ModelOptions, Prefix, Role, Tokenizer,
+    Bytes, Encoder, Limits, Model as AnyModel, ModelOptions, Prefix, Reranker, Role, Tokenizer,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use pyo3::types::PyBytes;
 use crate::error::OrException;
 use crate::generate::{Pieces, Request};
 use crate::limits::{Given, limits};
+use crate::other_vectors::{self, Multi, Sparse};
 use crate::rows::{Lent, Rows, Writer, precision};
 use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
 use crate::threads::Chosen;
@@ -193,7 +194,7 @@ impl Model {
 
     #[getter]
     fn labels(&self) -> PyResult<Vec<String>> {
-        Ok(self.cross_encoder()?.labels().to_vec())
+        Ok(self.reranker()?.labels().to_vec())
     }
 
     #[pyo3(signature = (
@@ -256,6 +257,50 @@ impl Model {
         ))
     }
 
+    /// The sparse vectors of texts.
+    #[pyo3(signature = (texts, before, *, strict, nulls, progress))]
+    fn embed_sparse<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        before: Before,
+        strict: bool,
+        nulls: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Sparse<'py>> {
+        let (encoder, role) = (self.encoder_for(py, &before, None, false)?, before.role()?);
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
+        let rows = texts.rows()?;
+        let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
+        let pool = self.threads.pool()?;
+        let (vectors, lengths) = watched(py, &pool, progress.as_ref(), |observer| {
+            encoder.embed_sparse_watched(role, &given, observer)
+        })?;
+        Ok(other_vectors::sparse(py, &rows, &vectors, &lengths))
+    }
+
+    /// The vectors of the tokens of texts.
+    #[pyo3(signature = (texts, before, *, strict, nulls, progress))]
+    fn embed_multi<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        before: Before,
+        strict: bool,
+        nulls: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Multi<'py>> {
+        let (encoder, role) = (self.encoder_for(py, &before, None, false)?, before.role()?);
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
+        let rows = texts.rows()?;
+        let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
+        let pool = self.threads.pool()?;
+        let (vectors, lengths) = watched(py, &pool, progress.as_ref(), |observer| {
+            encoder.embed_multi_watched(role, &given, observer)
+        })?;
+        other_vectors::multi(py, &rows, encoder.multi_dimensions(), &vectors, &lengths)
+    }
+
     /// Ids of each text, and whether it has more; `None` for a row without a text.
     #[pyo3(signature = (texts, before, *, max_tokens, strict, nulls))]
     fn tokenize(
@@ -293,7 +338,10 @@ impl Model {
 
     /// A token as the vocabulary spells it.
     fn token(&self, py: Python<'_>, id: u32) -> PyResult<Option<String>> {
-        Ok(self.tokenizer(py, Role::Text)?.token(id))
+        match &self.opened {
+            AnyModel::Encoder(encoder) => Ok(encoder.token(id)),
+            _ => Ok(self.tokenizer(py, Role::Text)?.token(id)),
+        }
     }
 
     /// Texts by how well they answer a question: which, and how well.
@@ -421,24 +469,24 @@ impl Model {
         Ok(if normalize { encoder.with_normalize(true) } else { encoder })
     }
 
-    /// The cross-encoder with an instruction.
-    fn instructed(&self, py: Python<'_>, before: &Before) -> PyResult<CrossEncoder> {
-        let model = self.cross_encoder()?;
+    /// The reranker with an instruction.
+    fn instructed(&self, py: Python<'_>, before: &Before) -> PyResult<Reranker> {
+        let model = self.reranker()?;
         match before.prefix()? {
             Some(prefix) => model.with_prompt(&prefix).or_exception(py),
-            None => Ok(model.clone()),
+            None => Ok(model),
         }
     }
 
-    fn cross_encoder(&self) -> PyResult<&CrossEncoder> {
-        match &self.opened {
-            AnyModel::CrossEncoder(model) => Ok(model),
-            _ => Err(PyTypeError::new_err(format!(
-                "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker",
+    fn reranker(&self) -> PyResult<Reranker> {
+        self.opened.reranker().ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker, \
+                 or a model for late interaction, such as ColBERT",
                 if self.kind() == "encoder" { "an" } else { "a" },
                 self.kind()
-            ))),
-        }
+            ))
+        })
     }
 
     /// The tokenizer for texts of a role.

@@ -272,6 +272,17 @@ impl Lent {
         Ok(())
     }
 
+    /// A copy of an array of f32 of this shape.
+    pub(crate) fn to_f32(&self, (rows, width): (usize, usize)) -> PyResult<Vec<f32>> {
+        self.check(Precision::F32, (rows, width))?;
+        let count = rows.checked_mul(width);
+        let count = count.ok_or_else(|| PyValueError::new_err("too many vectors"))?;
+        // SAFETY: the array has this type and so many elements, as its interface says, and the
+        // caller keeps it.
+        let mut memory = unsafe { self.slice::<f32>(count) };
+        Ok(memory.row(0, count).to_vec())
+    }
+
     /// The memory as so many elements.
     ///
     /// # Safety

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::fmt::Debug;
 use std::ptr::null_mut;
 
-use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, FileWeights, ModelFault, TextSession};
 
@@ -155,11 +155,9 @@ pub fn used(model: Encoder<FileWeights<&[u8]>>) -> Result<(), ModelFault> {
     let limit = 64.min(model.usual_tokens());
     if let Some(classes) = model.classes() {
         let pair = model.encode_pair(TEXT, "b", limit, &mut session)?;
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let mut logits = nanoembed_core::limit::filled(classes.labels().len(), 0.0)?;
         let mut session = model.session_for(model.plan(pair.ids.len()))?;
-        return Ok(model.classify(&mut session, &InOrder, &texts, &mut logits)?);
+        return Ok(model.classify(&mut session, &InOrder, &[pair], &mut logits)?);
     }
     let text = prompt.before(TEXT)?;
     let found = model.encode(&text, limit, &mut session)?;

@@ -98,10 +98,8 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
             let pair = model.encode_pair(texts[0], texts[1], limit, &mut tokens).unwrap();
             assert_eq!(pair.ids, ids(&row["ids"]), "{folder:?}");
             let mut session = model.session_for(model.plan(pair.ids.len())).unwrap();
-            let lengths = [pair.ids.len()];
-            let batch = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
             let mut found = [0.0];
-            model.classify(&mut session, &InOrder, &batch, &mut found).unwrap();
+            model.classify(&mut session, &InOrder, &[pair], &mut found).unwrap();
             assert!(farthest(&found, expected) < 1e-5, "{folder:?}");
             classes.score(&mut found);
             // These folders state that logits are not activated.

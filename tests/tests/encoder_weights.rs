@@ -176,10 +176,8 @@ fn numbers_of(model: &Encoder<FileWeights<Vec<u8>>>) -> Result<Vec<f32>, Error> 
     if let Some(classes) = model.classes() {
         let pair = model.encode_pair("How many people?", "Two of them.", limit, &mut tokens)?;
         let mut session = model.session_for(model.plan(pair.ids.len()))?;
-        let lengths = [pair.ids.len()];
-        let batch = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let mut found = vec![0.0; classes.labels().len()];
-        return model.classify(&mut session, &InOrder, &batch, &mut found).map(|()| found);
+        return model.classify(&mut session, &InOrder, &[pair], &mut found).map(|()| found);
     }
     let found = model.encode("How many people live in Berlin?", limit, &mut tokens)?;
     let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;

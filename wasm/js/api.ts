@@ -75,7 +75,7 @@ export function api(runners: Runners, inspecting: () => Promise<Inspecting>): Ap
     const isStatic = module === "sentences" && NAMES_OF_STATIC.test(String(addressOf(source)));
     if (module && !isStatic) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(runners, mostBytes(options), kind), options);
-    return unlessUnwanted(await sink.model(options), options.signal);
+    return warned(unlessUnwanted(await sink.model(options), options.signal));
   }
   return {
     init: (options) => init(runners, options),

@@ -5,7 +5,8 @@ export type { ModuleSource } from "./engine.js";
 export type { CacheKind } from "./cache.js";
 export type { FetchOptions, Phase, Progress, Source } from "./source.js";
 export type {
-  EmbedOptions, EmbedProgress, Embedding, Embeddings, SentenceModel, StreamOptions, StreamedEmbedding, TokenizeOptions,
+  EmbedOptions, EmbedProgress, Embedding, Embeddings, MultiEmbedding, MultiOptions, SentenceModel, SparseEmbedding, SparseOptions,
+  StreamOptions, StreamedEmbedding, TokenizeOptions,
   Tokens,
 } from "./sentences.js";
 export type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";

@@ -1,4 +1,4 @@
-import { wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
+import { allowed, wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
 import type { Engine, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
@@ -20,6 +20,9 @@ interface Files {
   /** The bytes of a file; nothing if it is not there. */
   begin(path: string, options: FetchOptions): Promise<Pieces | undefined>;
 }
+
+/** How a folder is loaded, and what it has to hold. */
+type FolderOptions = LoadOptions & SentenceOptions & { kind?: string };
 
 /** The texts of a folder by their paths; nothing for those that are not there. */
 export type FolderTexts = Map<string, string | undefined>;
@@ -83,10 +86,10 @@ class TextSink implements Sink {
 export async function loadFolder(
   engine: Engine<EncoderGlue>,
   folder: Folder,
-  options: LoadOptions & SentenceOptions,
+  options: FolderOptions,
 ): Promise<SentenceModel | Reranker> {
   if (options.requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
-  check(Array.isArray(options.allowUnknown ?? []), "allowUnknown must be an array of names");
+  allowed(options);
   limits(options);
   // What is under way ends with whatever fails.
   const attempt = async (texts: FolderTexts) => {
@@ -106,7 +109,7 @@ export async function loadFolder(
 async function brought(
   engine: Engine<EncoderGlue>,
   folder: Folder,
-  options: LoadOptions & SentenceOptions,
+  options: FolderOptions,
   texts: FolderTexts,
   failed: AbortSignal,
 ): Promise<SentenceModel | Reranker> {
@@ -142,7 +145,7 @@ async function brought(
   }
   const parts = new engine.glue.Folder();
   try {
-    for (const name of options.allowUnknown ?? []) parts.allow(name);
+    for (const name of allowed(options)) parts.allow(name);
     for (const [path, text] of usual) parts.put(path, text);
     for (;;) {
       const path = guarded(() => parts.wanted());
@@ -172,7 +175,7 @@ async function brought(
     throw error;
   }
   const warnings = parts.warnings();
-  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings);
+  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings, options.kind);
 }
 
 /** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */

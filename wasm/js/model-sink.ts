@@ -43,7 +43,7 @@ export interface Runners {
 interface Encoding<G extends EncoderFileGlue> {
   engine: Loadable<G>;
   loadEncoder(
-    engine: Engine<EncoderFileGlue>, reader: Reader, format: string | undefined, options: LoadOptions,
+    engine: Engine<EncoderFileGlue>, reader: Reader, format: string | undefined, options: LoadOptions, kind?: Kind,
   ): SentenceModel | Reranker;
 }
 
@@ -242,7 +242,7 @@ export class ModelSink implements Sink {
     }
     if (module === "sentences") return loadSentences(engine as Engine<SentenceGlue>, inner.take(), format, options);
     const { loadEncoder } = await runners[module]();
-    return ofKind(this.#wanted, loadEncoder(engine as Engine<EncoderFileGlue>, inner.take(), format, options), format);
+    return ofKind(this.#wanted, loadEncoder(engine as Engine<EncoderFileGlue>, inner.take(), format, options, this.#wanted), format);
   }
 
   abort(): void {

@@ -114,9 +114,9 @@ export class RemoteSink implements Sink {
   }
 
   /** Each thread's model of the file that has arrived. */
-  models({ duplicates, requantize }: LoadOptions): Promise<Described>[] {
+  models({ duplicates, requantize, allowUnknown }: LoadOptions): Promise<Described>[] {
     return this.#threads.map(async (thread, at) =>
-      thread.ask<Described>("model", { handle: await this.#handles[at]!, args: [{ duplicates, requantize }] }));
+      thread.ask<Described>("model", { handle: await this.#handles[at]!, args: [{ duplicates, requantize, allowUnknown }] }));
   }
 }
 
@@ -175,12 +175,12 @@ class Pool implements WorkerPool {
       const own = at === 0 ? onProgress : undefined;
       return thread.keep<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
     });
-    return warned(unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, asked)), signal));
+    return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, asked)), signal);
   }
 
   #model(threads: Thread[], described: Described[]): Model {
     const held = new Held(threads, described.map(({ handle }) => handle));
-    const first = described[0]!;
+    const first = warned(described[0]!);
     switch (first.kind) {
       case "words":
         return new RemoteWords(held, first);

@@ -5,8 +5,8 @@ import { disposeSymbol } from "./dispose.js";
 import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
 import {
-  room, type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type StreamOptions, type TokenizeOptions,
-  type Tokens,
+  room, type AnyOptions, type Embedding, type Embeddings, type MultiEmbedding, type PartOptions, type SentenceModel, type StreamOptions,
+  type TokenizeOptions, type Tokens,
 } from "./sentences.js";
 import { plain, type Ask, type Thread } from "./thread.js";
 import type { Neighbour, SearchOptions, WordVector, WordVectors } from "./words.js";
@@ -97,18 +97,21 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
     this.prompts = described.prompts;
   }
 
-  embedQuery(text: string, options?: EmbedOptions): Promise<Embedding> {
+  embedQuery(text: string, options?: AnyOptions): Promise<any> {
     return this.embed(text, { ...options, role: "query" } as PartOptions);
   }
 
-  embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings> {
+  embedDocuments(texts: readonly string[], options?: AnyOptions): Promise<any> {
     return this.embed(texts, { ...options, role: "document" } as PartOptions);
   }
 
-  embed(text: string, options?: EmbedOptions): Promise<Embedding>;
-  embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
-  embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
-  async embed(texts: string | readonly string[], { out, ...options }: EmbedOptions = {}): Promise<Embedding | Embeddings> {
+  maxSim(query: MultiEmbedding, documents: readonly MultiEmbedding[]): Promise<number[]> {
+    return this.held.call("maxSim", [query, documents], {});
+  }
+
+  // Of the type that its options ask for.
+  async embed(texts: string | readonly string[], given: AnyOptions = {}): Promise<any> {
+    const { out, ...options } = given as PartOptions;
     if (typeof texts === "string") {
       const one = await this.held.call<Embedding>("embed", [texts], options);
       if (!out) return one;
@@ -117,6 +120,8 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
       return { ...one, data };
     }
     const all = await this.#parts(texts, options);
+    // Other vectors than dense ones come one by one.
+    if (Array.isArray(all[0])) return all.flat();
     const { dims } = all[0]!;
     const data = room(out, texts.length * dims);
     let at = 0;
@@ -143,10 +148,10 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
       while (next < count) {
         const at = next++;
         const start = at * size;
-        const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
+        const own = texts.slice(start, start + size);
         try {
-          all[at] = await this.held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
-          done += all[at].tokens.length;
+          all[at] = await this.held.call<Embeddings>("embed", [own], { ...options, start: (options.start ?? 0) + start });
+          done += own.length;
           if (done > 0) onProgress?.({ done, total: texts.length });
         } catch (reason) {
           // After an error or an abort nothing more is sent.

@@ -24,6 +24,8 @@ export interface EmbedOptions {
   precision?: "default" | "precise";
   /** Where the vectors go; a new array otherwise. */
   out?: Float32Array;
+  /** One vector for each text; others are asked for by {@link SparseOptions} and {@link MultiOptions}. */
+  vectors?: "dense";
   /** Is told how many of several texts have their vectors. */
   onProgress?: (progress: EmbedProgress) => void;
 }
@@ -31,8 +33,49 @@ export interface EmbedOptions {
 /** The names of these options. */
 export const EMBED = {
   signal: true, truncate: true, maxTokens: true, truncateDim: true, normalize: true, prompt: true, promptName: true, precision: true,
-  out: true, onProgress: true,
+  out: true, onProgress: true, vectors: true,
 } satisfies Record<keyof EmbedOptions, true>;
+
+/** What is asked of vectors that are not dense. */
+export type OtherOptions = Omit<EmbedOptions, "truncateDim" | "normalize" | "out" | "vectors">;
+
+/** Sparse vectors, which models such as SPLADE and BGE-M3 make. */
+export interface SparseOptions extends OtherOptions {
+  vectors: "sparse";
+  /** Whether the tokens themselves come, too. */
+  pieces?: boolean;
+}
+
+/** A vector for each token, which models for late interaction make, such as ColBERT and BGE-M3. */
+export interface MultiOptions extends OtherOptions {
+  vectors: "multi";
+}
+
+/** A vector most of whose elements are 0: weights for some tokens of the vocabulary. */
+export interface SparseEmbedding {
+  /** The ids of the tokens, in ascending order. */
+  indices: Uint32Array;
+  /** Their weights, which are positive. */
+  values: Float32Array;
+  /** The tokens as the vocabulary spells them, if they were asked for. */
+  pieces?: string[];
+  /** How many tokens were used, special tokens included. */
+  tokens: number;
+  /** Whether the text has more. */
+  truncated: boolean;
+}
+
+/** The vectors of the tokens of a text, each of length 1. */
+export interface MultiEmbedding {
+  /** One vector after the other. */
+  data: Float32Array;
+  /** Elements of a vector. */
+  dims: number;
+  /** How many tokens were used, special tokens included: some may have no vector. */
+  tokens: number;
+  /** Whether the text has more. */
+  truncated: boolean;
+}
 
 export interface EmbedProgress {
   done: number;
@@ -49,9 +92,10 @@ export interface SentenceOptions {
    */
   requantize?: boolean;
   /**
-   * Names of unknown settings of a folder that are ignored. A folder with a setting that no reader knows is refused
-   * (`unsupported_setting`), as the setting might change results. With its name here the model loads, and the console is told of each
-   * setting that is ignored; `warnings` of the model lists them. Known settings are honoured or refused as ever.
+   * Names of unknown settings that are ignored in the texts of a folder, also in those that a file keeps. A model with a setting that
+   * no reader knows is refused (`unsupported_setting`), as the setting might change results. With its name here the model loads, and
+   * the console is told of each setting that is ignored; `warnings` of the model lists them. Known settings are honoured or refused
+   * as ever.
    */
   allowUnknown?: readonly string[];
 }
@@ -101,7 +145,7 @@ export interface Tokens {
 /** A sentence model: texts in, vectors out. */
 export interface SentenceModel {
   readonly kind: "sentences";
-  /** Elements of a vector. */
+  /** Elements of a vector; 0 if the model makes no dense ones. */
   readonly dims: number;
   /** How many tokens of a text are used unless told otherwise. */
   readonly maxTokens: number;
@@ -110,14 +154,28 @@ export interface SentenceModel {
   /** A sentence for each unknown setting that is ignored: see `allowUnknown` of `load`. */
   readonly warnings: readonly string[];
 
+  /** Sparse vectors, or a vector for each token, of models that make them. */
+  embed(text: string, options: SparseOptions): Promise<SparseEmbedding>;
+  embed(texts: readonly string[], options: SparseOptions): Promise<SparseEmbedding[]>;
+  embed(text: string, options: MultiOptions): Promise<MultiEmbedding>;
+  embed(texts: readonly string[], options: MultiOptions): Promise<MultiEmbedding[]>;
   /** The vector of a text, or the vectors of several. Most models give them the length 1. */
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
   /** The vector of a question, after the prompt that the model has for these. */
   embedQuery(text: string, options?: EmbedOptions): Promise<Embedding>;
+  embedQuery(text: string, options: SparseOptions): Promise<SparseEmbedding>;
+  embedQuery(text: string, options: MultiOptions): Promise<MultiEmbedding>;
   /** The vectors of texts that answer questions, after the prompt that the model has for these. */
   embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  embedDocuments(texts: readonly string[], options: SparseOptions): Promise<SparseEmbedding[]>;
+  embedDocuments(texts: readonly string[], options: MultiOptions): Promise<MultiEmbedding[]>;
+  /**
+   * How well documents answer a question by the vectors of their tokens: the sum over those of the question of the largest product
+   * with one of the document's.
+   */
+  maxSim(query: MultiEmbedding, documents: readonly MultiEmbedding[]): Promise<number[]>;
   /** The vectors of any number of texts as they come, in their order. */
   embedStream(
     texts: Iterable<string> | AsyncIterable<string>,
@@ -174,7 +232,7 @@ const BATCH_TOKENS = 128;
 const STREAM_TEXTS = 16;
 
 /** Puts a prompt before the texts that come; what it gives the caller has to put there. */
-function prompted(model: Sentences, names: readonly string[], { prompt, promptName, role }: PartOptions): string {
+export function prompted(model: Sentences, names: readonly string[], { prompt, promptName, role }: Pick<PartOptions, "prompt" | "promptName" | "role">): string {
   check(prompt === undefined || promptName === undefined, "either prompt or promptName, not both");
   check([prompt, promptName].every((text) => text === undefined || typeof text === "string"), "prompt and promptName must be strings");
   if (!model.set_prompt) {
@@ -198,6 +256,13 @@ interface Untold {
   warnings?: readonly string[];
 }
 
+/** What `embed` is asked for. */
+export type AnyOptions = EmbedOptions | SparseOptions | MultiOptions;
+
+/** The error for vectors that a model does not make. */
+export const noVectors = (kind: string, made: string): NanoembedError =>
+  new NanoembedError("other_model", `the model makes no ${kind} vectors; it makes ${made} ones`);
+
 /** A sentence model in this thread. */
 export class LocalSentences extends Local<Sentences> implements SentenceModel {
   readonly kind = "sentences";
@@ -218,21 +283,23 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     this.warnings = warnings;
   }
 
-  embed(text: string, options?: EmbedOptions): Promise<Embedding>;
-  embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
-  embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
-  async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
-    const all = await this.#embed(typeof texts === "string" ? [texts] : texts, options);
+  // Of the type that its options ask for.
+  async embed(texts: string | readonly string[], options: AnyOptions = {}): Promise<any> {
+    const all = await this.#embed(typeof texts === "string" ? [texts] : texts, options as PartOptions);
     if (typeof texts !== "string") return all;
     return { data: all.data, dims: all.dims, tokens: all.tokens[0]!, truncated: all.truncated[0]! };
   }
 
-  embedQuery(text: string, options?: EmbedOptions): Promise<Embedding> {
+  embedQuery(text: string, options?: AnyOptions): Promise<any> {
     return this.embed(text, { ...options, role: "query" } as PartOptions);
   }
 
-  embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings> {
+  embedDocuments(texts: readonly string[], options?: AnyOptions): Promise<any> {
     return this.embed(texts, { ...options, role: "document" } as PartOptions);
+  }
+
+  async maxSim(_query: MultiEmbedding, _documents: readonly MultiEmbedding[]): Promise<number[]> {
+    throw noVectors("multi", "dense");
   }
 
   /** Texts of several calls alternate, batch by batch: a question does not wait for what was asked before it. */
@@ -241,13 +308,15 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     checkNames<keyof PartOptions>(options, { ...EMBED, start: false, role: false });
     signal?.throwIfAborted();
     this.open();
+    const { vectors: kind = "dense" } = options;
+    if (kind !== "dense") throw noVectors(kind, "dense");
     const dims = truncateDim ?? this.dims;
     check(Array.isArray(texts), "texts must be a string or an array");
     check(["end", "error", undefined].includes(options.truncate), 'truncate must be "end" or "error"');
     checkPrecision(options);
     check(["query", "document", undefined].includes(options.role), 'role must be "query" or "document"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
-    const limit = this.#limit(options);
+    const limit = this.limit(options);
     const data = room(options.out, texts.length * dims);
     const tokens: number[] = [];
     const truncated: boolean[] = [];
@@ -290,7 +359,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     return { data, dims, tokens, truncated };
   }
 
-  #limit(options: { maxTokens?: number }): number {
+  protected limit(options: { maxTokens?: number }): number {
     const limit = options.maxTokens ?? this.maxTokens;
     check(Number.isInteger(limit) && limit >= this.#least && limit <= this.#positions, `maxTokens must be ${this.#least} to ${this.#positions}`);
     return limit;

@@ -48,7 +48,7 @@ export function sharing(modules: Modules, shared: SharedModules): Record<string,
       const { of, name, ...seat } = offer as Offer;
       await shared[of].join(seat);
       return describe(guarded(() => (of === "weights"
-        ? wrapped(weights.glue.TextModel.take(name)) : new LocalSentences(sentences.glue.TextModel.take(name)))));
+        ? wrapped(weights.glue.TextModel.take(name), []) : new LocalSentences(sentences.glue.TextModel.take(name)))));
     },
     withdraw({ args: [offer] }) {
       const { of, name } = offer as Offer;

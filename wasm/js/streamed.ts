@@ -14,6 +14,7 @@ export async function* streamed(
   options: StreamOptions,
 ): AsyncGenerator<StreamedEmbedding, void, undefined> {
   const { out, onProgress } = options as EmbedOptions;
+  check((options.vectors ?? "dense") === "dense", "a stream is of dense vectors");
   check(!out && !onProgress, "a stream takes neither out nor onProgress: each text comes with a vector of its own");
   checkNames<Exclude<keyof PartOptions, "start">>(options, { ...EMBED, out: false, onProgress: false, role: false });
   let index = 0;

@@ -1,17 +1,19 @@
 // Folders of models under tests/data/models, as somebody picks them, and what they must give.
 import { readFileSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { data } from "./files.js";
 
 export const models = join(data, "models");
+/** Models that make other vectors than one for a text. */
+export const heads = join(data, "heads");
 
 /** The folders that have weights. */
 export const complete: readonly string[] = readdirSync(models)
   .filter((name) => readdirSync(join(models, name)).includes("model.safetensors"));
 
-/** A folder's files as a browser gives them. */
+/** A folder's files as a browser gives them: of one of the models, or at a path. */
 export function picked(name: string, change: (path: string, bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | undefined = (_, bytes) => bytes): File[] {
-  const folder = join(models, name);
+  const folder = resolve(models, name);
   const files: File[] = [];
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
@@ -20,7 +22,7 @@ export function picked(name: string, change: (path: string, bytes: Uint8Array<Ar
     const bytes = change(path, Uint8Array.from(readFileSync(whole)));
     if (!bytes) continue;
     const file = new File([bytes], entry.name);
-    Object.defineProperty(file, "webkitRelativePath", { value: `${name}/${path}` });
+    Object.defineProperty(file, "webkitRelativePath", { value: `${basename(folder)}/${path}` });
     files.push(file);
   }
   return files;

@@ -6,6 +6,7 @@ import { load, type LoadOptions, type SentenceModel } from "../dist/index.js";
 import { createWorker } from "../dist/worker.js";
 import { expected, picked } from "./folders.js";
 import { NodeWorker } from "./node-worker.js";
+import { weightsOf } from "./weights.js";
 
 const NAME = "mpnet";
 const UNKNOWN = ["is_matryoshka", "layer_colour"];
@@ -45,6 +46,12 @@ async function check(load: (options: LoadOptions) => Promise<unknown>) {
 
 test("unknown settings of a folder are ignored by name, with a warning each", async () => {
   await check((options) => load(folder(), options));
+});
+
+test("those in the texts that a file keeps are ignored likewise", async () => {
+  const file = weightsOf(NAME, 1, (path, text) => path !== "config.json" ? text
+    : text.replace("{", '{"is_matryoshka": 1, "layer_colour": {"red": [1, "}"]}, '));
+  await check((options) => load(file.slice(), options));
 });
 
 test("workers ignore them, too, and the page is told once", async () => {

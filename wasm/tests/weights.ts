@@ -1,7 +1,7 @@
 // `.weights` files of the project's own test models, as the command line makes them of folders: texts of the folder, the vocabulary,
 // tensors in f32 and the tokenizer's settings.
 import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { models } from "./folders.js";
 
 interface Tensor {
@@ -21,27 +21,32 @@ const padded = (length: number) => Math.ceil(length / 64) * 64;
 /** 32-bit FNV-1a. */
 const hash = (name: string) => utf8(name).reduce((sum, byte) => Math.imul(sum ^ byte, 0x0100_0193) >>> 0, 0x811c_9dc5);
 
-function tensors(path: string): Tensor[] {
+/** The tensors of a safetensors file, in a module's folder after its path. */
+function tensors(path: string, prefix = ""): Tensor[] {
   const file = readFileSync(path);
   const start = 8 + Number(file.readBigUInt64LE());
   const header = JSON.parse(file.toString("utf8", 8, start)) as Record<string, { shape: number[]; data_offsets: [number, number] }>;
   return Object.entries(header).filter(([name]) => name !== "__metadata__").map(([name, { shape, data_offsets: [from, to] }]) =>
-    ({ name, type: 0, shape, bytes: file.subarray(start + from, start + to) }));
+    ({ name: prefix + name, type: 0, shape, bytes: file.subarray(start + from, start + to) }));
 }
 
-/** The model in the folder `name`, whose tokenizer is WordPiece, and a tensor of so many bytes that it does not use. */
-export function weightsOf(name: string, unusedBytes = 1): Uint8Array<ArrayBuffer> {
-  const folder = join(models, name);
+/**
+ * The model in the folder `name`, or at a path, whose tokenizer is WordPiece, and a tensor of so many bytes that it does not use.
+ * `change` may change texts.
+ */
+export function weightsOf(name: string, unusedBytes = 1, change = (_path: string, text: string): string => text): Uint8Array<ArrayBuffer> {
+  const folder = resolve(models, name);
   const texts = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".json") && !/expected|tokenizer\.json|special/.test(path))
-    .map((path): [string, Uint8Array] => [path, readFileSync(join(folder, path))]);
+    .map((path): [string, Uint8Array] => [path, utf8(change(path, readFileSync(join(folder, path), "utf8")))]);
   const tokenizer = JSON.parse(readFileSync(join(folder, "tokenizer.json"), "utf8")) as { model: { vocab: Record<string, number> } };
   const tokens = Object.entries(tokenizer.model.vocab).sort(([, a], [, b]) => a - b).map(([token]) => utf8(token));
   const special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map((token) => tokenizer.model.vocab[token] ?? 0);
   tokenizer.model.vocab = { count: tokens.length, ids: tokens.length };
   const settings = utf8(JSON.stringify(tokenizer));
   const all = [
-    ...tensors(join(folder, "model.safetensors")), { name: "tokenizer.json", type: 8, shape: [settings.length], bytes: settings },
+    ...readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => /(^|\/)model\.safetensors$/.test(path))
+      .flatMap((path) => tensors(join(folder, path), path.slice(0, -"model.safetensors".length))), { name: "tokenizer.json", type: 8, shape: [settings.length], bytes: settings },
     { name: "unused", type: 8, shape: [unusedBytes], bytes: new Uint8Array(unusedBytes) },
   ];
 

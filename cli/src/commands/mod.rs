@@ -67,7 +67,7 @@ impl Command {
     pub(crate) fn reads(&self) -> Vec<Read<'_>> {
         match self {
             Self::Embed(command) => command.embedder.model.reads(),
-            Self::Search(command) => command.embedder.model.reads(),
+            Self::Search(command) => command.reads(),
             Self::Rerank(command) => command.model.reads(),
             Self::Tokenize(command) => command.model.reads(),
             Self::Generate(command) => vec![Read::Model { path: &command.model, adapter: None }],

@@ -9,7 +9,7 @@ use nanoembed::files::is_table;
 use super::error_policy::OnError;
 use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
-use crate::error::{Error, Result, warn};
+use crate::error::{Error, Result, name_of, warn};
 
 /// The arguments that say where texts come from.
 #[derive(Args, Clone, Debug)]
@@ -36,11 +36,11 @@ pub(crate) struct FormArgs {
     #[arg(long = "input", short = 'i', value_enum, default_value_t = LineFormat::Text, value_name = "FORM")]
     pub(crate) line_format: LineFormat,
 
-    /// The member of a JSON line that is the text [default: text]
+    /// The member of a JSON line, or the column, that is the text [default: text]
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
 
-    /// Members of a JSON line to write beside its result; `id` always is
+    /// Members of a JSON line, or columns, to write beside the result; `id` always is
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
 
@@ -60,10 +60,25 @@ pub(crate) enum LineFormat {
     Text,
     /// A JSON object with a text, {"text": "…"}; a blank line is an empty text
     Jsonl,
+    /// Values separated by commas; the first row names the columns
+    Csv,
+    /// The same, separated by tabs
+    Tsv,
+}
+
+impl LineFormat {
+    /// The separator of the values of a row.
+    const fn separator(self) -> Option<u8> {
+        match self {
+            Self::Text | Self::Jsonl => None,
+            Self::Csv => Some(b','),
+            Self::Tsv => Some(b'\t'),
+        }
+    }
 }
 
 /// Names that results have themselves.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 17] = [
     "index",
     "ids",
     "tokens",
@@ -73,6 +88,7 @@ const TAKEN: [&str; 16] = [
     "pieces",
     "file",
     "line",
+    "end_line",
     "similarity",
     "error",
     "label",
@@ -83,14 +99,16 @@ const TAKEN: [&str; 16] = [
 ];
 
 impl FormArgs {
-    /// The wanted members of a JSON line; `None` for lines of text, with which options about
-    /// members are refused.
+    /// The wanted members of a JSON line or columns; `None` for lines of text, with which options
+    /// about members are refused.
     fn members(&self, usual: &str) -> Result<Option<Members>> {
         if self.line_format == LineFormat::Text {
             let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];
             return match options.iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => Err(Error::usage(format!("{option} is for JSON lines"))
-                    .with_hint("say `--input jsonl` if that is what the lines are")),
+                Some((option, _)) => {
+                    Err(Error::usage(format!("{option} is for JSON lines and columns"))
+                        .with_hint("say `--input jsonl` or `--input csv` if that is what they are"))
+                }
                 None => Ok(None),
             };
         }
@@ -129,6 +147,12 @@ impl FormArgs {
         self.keep.iter().any(|kept| kept == name)
     }
 
+    /// A reader of JSON lines, whatever the form of other files is.
+    pub(crate) fn json_reader(&self, on_error: OnError) -> Result<Reader> {
+        let form = Self { line_format: LineFormat::Jsonl, on_error, ..self.clone() };
+        form.reader()
+    }
+
     /// A reader of texts of this form.
     pub(crate) fn reader(&self) -> Result<Reader> {
         self.reader_of("text")
@@ -136,7 +160,12 @@ impl FormArgs {
 
     /// The same where the member that is the text is `usual` unless another is asked for.
     pub(super) fn reader_of(&self, usual: &str) -> Result<Reader> {
-        Ok(Reader { members: self.members(usual)?, on_error: self.on_error, lossy: self.lossy })
+        Ok(Reader {
+            members: self.members(usual)?,
+            separator: self.line_format.separator(),
+            on_error: self.on_error,
+            lossy: self.lossy,
+        })
     }
 }
 
@@ -154,13 +183,12 @@ impl InputArgs {
             return Err(Error::usage(format!("{table} is a table and {other} is not"))
                 .with_hint("tables are read in one run, and lines in another"));
         }
-        if self.form.line_format == LineFormat::Jsonl {
-            return Err(
-                Error::usage("--input jsonl is for lines, and this is a table").at(table.display())
-            );
+        if self.form.line_format != LineFormat::Text {
+            return Err(Error::usage("--input is for files of text, and this is a table")
+                .at(table.display()));
         }
         if self.form.field.is_some() {
-            return Err(Error::usage("--field is for JSON lines")
+            return Err(Error::usage("--field is for JSON lines and CSV files")
                 .with_hint("`--column NAME` says which column of a table has the texts"));
         }
         Ok(Some(&self.files))
@@ -193,8 +221,8 @@ impl InputArgs {
         let Self { texts, files, form } = self;
         let reader = form.reader()?;
         if !texts.is_empty() {
-            if form.line_format == LineFormat::Jsonl {
-                return Err(Error::usage("--input jsonl is for lines of files and of stdin")
+            if form.line_format != LineFormat::Text {
+                return Err(Error::usage("--input is for files and for stdin")
                     .with_hint("texts among the arguments are texts as they stand"));
             }
             if !quiet {
@@ -203,19 +231,43 @@ impl InputArgs {
             return Ok(Texts::given(texts));
         }
         let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
-        Ok(read_lines(files, reader, quiet))
+        read_lines(files, reader, quiet)
     }
 }
 
-/// Starts to read the lines of files; says so where someone has to type them.
-pub(super) fn read_lines(files: Vec<PathBuf>, reader: Reader, quiet: bool) -> Texts {
+/// Starts to read the lines of files, all of which have to be there; says so where someone has to
+/// type them.
+pub(super) fn read_lines(files: Vec<PathBuf>, reader: Reader, quiet: bool) -> Result<Texts> {
+    files.iter().try_for_each(|file| check_file(file))?;
     if !quiet && reader.members.is_none() {
-        hint_at_json(&files);
+        hint_at_form(&files);
     }
     if !quiet && io::stdin().is_terminal() && files.iter().any(|file| file == Path::new("-")) {
         warn("reading texts from the terminal, one a line; Ctrl-D ends");
     }
-    Texts::read(files, reader)
+    Ok(Texts::read(files, reader))
+}
+
+/// Refuses a file that cannot be read, before any text is worked on.
+fn check_file(file: &Path) -> Result<()> {
+    if file == Path::new("-") {
+        return Ok(());
+    }
+    let name = name_of(file);
+    if file.is_dir() {
+        return Err(Error::reading(&name, &io::ErrorKind::IsADirectory.into())
+            .with_hint("`--file` reads texts, a line each: name the files in it"));
+    }
+    match file.metadata() {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let failure = Error::reading(&name, &error);
+            Err(match name.contains(char::is_whitespace) {
+                true => failure.with_hint("all that follows `--file` is taken for files"),
+                false => failure,
+            })
+        }
+    }
 }
 
 /// Someone who names a file as a text hardly wants its name embedded.
@@ -227,14 +279,25 @@ fn hint_at_files(texts: &[String]) {
     }
 }
 
-/// Someone who names a file of JSON lines hardly wants its braces embedded.
-pub(crate) fn hint_at_json(files: &[PathBuf]) {
-    let is_json = |file: &&PathBuf| {
-        file.extension().is_some_and(|ending| ["jsonl", "ndjson"].iter().any(|it| ending == *it))
+/// The forms of files with these endings.
+const FORMS: [(&str, &str, &str); 4] = [
+    ("jsonl", "jsonl", "the texts in them"),
+    ("ndjson", "jsonl", "the texts in them"),
+    ("csv", "csv --field COLUMN", "those of a column"),
+    ("tsv", "tsv --field COLUMN", "those of a column"),
+];
+
+/// Someone who names a file of JSON lines or of columns hardly wants its braces or commas embedded.
+fn hint_at_form(files: &[PathBuf]) {
+    let form = |file: &PathBuf| {
+        let has =
+            |ending: &str| file.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        FORMS.iter().find(|(ending, ..)| has(ending))
     };
-    if let Some(file) = files.iter().find(is_json) {
+    let found = files.iter().find_map(|file| form(file).map(|form| (file, form)));
+    if let Some((file, (_, input, taken))) = found {
         warn(format_args!(
-            "the lines of `{}` are taken for texts as they stand; `--input jsonl` takes the texts in them",
+            "the lines of `{}` are taken for texts as they stand; `--input {input}` takes {taken}",
             file.display()
         ));
     }

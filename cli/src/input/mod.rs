@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
+//! | `rows` | rows of a CSV file |
 //! | `surrogates` | halves of characters in JSON |
 //! | `arguments` | arguments about texts |
 //! | `error_policy` | treatment of lines that cannot be used |
@@ -15,16 +16,17 @@ mod error_policy;
 mod json_line;
 mod lines;
 mod pairs;
+mod rows;
 mod surrogates;
 mod texts;
 
-pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, hint_at_json};
+pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
 pub(crate) use error_policy::OnError;
 #[cfg(feature = "parquet")]
 pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
-pub(crate) use texts::{Item, LeftOut, Reader, Texts, file_bytes};
+pub(crate) use texts::{Item, LeftOut, Reader, Texts};
 
 /// The UTF-8 byte order mark, which some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

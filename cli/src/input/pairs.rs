@@ -18,7 +18,7 @@ const DOCUMENT: &str = "document";
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct PairArgs {
-    /// The question; without one, lines of JSON have each its own
+    /// The question; without one, lines of JSON and rows have each its own
     #[arg(value_name = "QUERY")]
     query: Option<String>,
 
@@ -52,18 +52,19 @@ impl PairArgs {
     /// Starts to read. Reading runs ahead of the work by a few texts only.
     pub(crate) fn open(self, quiet: bool) -> Result<Pairs> {
         let Self { query, texts, files, form } = self;
-        let is_jsonl = form.line_format == LineFormat::Jsonl;
+        let has_members = form.line_format != LineFormat::Text;
         let question = match query {
             Some(query) => Question::One(query),
-            None if is_jsonl => Question::Each { is_kept: form.keeps(QUERY) },
+            None if has_members => Question::Each { is_kept: form.keeps(QUERY) },
             None => {
-                return Err(Error::usage("there is no question")
-                    .with_hint("`nanoembed rerank \"QUESTION\" TEXT…`, or `-i jsonl` with pairs"));
+                return Err(Error::usage("there is no question").with_hint(
+                    "`nanoembed rerank \"QUESTION\" TEXT…`, or `-i jsonl` or `-i csv` with pairs",
+                ));
             }
         };
         if !texts.is_empty() {
-            if is_jsonl {
-                return Err(Error::usage("--input jsonl is for lines of files and of stdin")
+            if has_members {
+                return Err(Error::usage("--input is for files and for stdin")
                     .with_hint("texts among the arguments are texts as they stand"));
             }
             return Ok(Pairs { texts: Texts::given(texts), question });
@@ -79,7 +80,7 @@ impl PairArgs {
             }
         }
         let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
-        Ok(Pairs { texts: read_lines(files, reader, quiet), question })
+        Ok(Pairs { texts: read_lines(files, reader, quiet)?, question })
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::mpsc::Receiver;
 use serde_json::Value;
 
 use super::error_policy::OnError;
-use super::json_line::{Members, Wrong};
+use super::json_line::{Members, Object, Wrong};
 use super::lines::Lines;
+use super::rows::{Row, Rows};
 use crate::error::{Error, Result, warn};
 
 /// The texts, and their bytes, that are worked on at a time.
@@ -18,8 +19,11 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// A reader of texts from lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
-    /// The members of JSON lines that are wanted; without any, lines are texts.
+    /// The members of JSON lines or the columns of rows that are wanted; without any, lines are
+    /// texts.
     pub(super) members: Option<Members>,
+    /// The separator of the values of a row; without one, lines are JSON or texts.
+    pub(super) separator: Option<u8>,
     pub(super) on_error: OnError,
     pub(super) lossy: bool,
 }
@@ -71,8 +75,35 @@ impl Item {
 }
 
 impl Reader {
+    /// Gives the texts of a file to `take`, and lines that cannot be used if the caller can go on
+    /// after them, until it wants no more; answers whether it wants more.
+    pub(crate) fn each(
+        &self,
+        mut lines: Lines,
+        take: &mut dyn FnMut(Item) -> bool,
+    ) -> Result<bool> {
+        let file: Arc<str> = lines.name().into();
+        let mut rows = match (self.separator, &self.members) {
+            (Some(separator), Some(wanted)) => match Rows::open(&mut lines, separator, wanted)? {
+                Some(rows) => Some(rows),
+                None => return Ok(true),
+            },
+            _ => None,
+        };
+        loop {
+            let item = match &mut rows {
+                Some(rows) => self.next_row(rows, &mut lines, &file),
+                None => self.next_line(&mut lines, &file),
+            };
+            let Some(item) = item? else { return Ok(true) };
+            if !take(item) {
+                return Ok(false);
+            }
+        }
+    }
+
     /// The next text, or the next line that cannot be used, if the caller can go on after it.
-    pub(crate) fn next(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
+    fn next_line(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(None),
@@ -92,6 +123,25 @@ impl Reader {
                 let failure = hint.into_iter().fold(failure, Error::with_hint);
                 self.or_else(Item { kept, ..item }, failure).map(Some)
             }
+        }
+    }
+
+    /// The text of the next row, or the next row that cannot be used, if the caller can go on after
+    /// it.
+    fn next_row(
+        &self,
+        rows: &mut Rows,
+        lines: &mut Lines,
+        file: &Arc<str>,
+    ) -> Result<Option<Item>> {
+        match rows.next(lines) {
+            Ok(Some(Row { object, line, bytes })) => {
+                let Object { text, kept } = object;
+                let text = Some(text);
+                Ok(Some(Item { text, kept, line, bytes, ..Item::new(lines, file) }))
+            }
+            Ok(None) => Ok(None),
+            Err(failure) => self.or_else(Item::new(lines, file), failure).map(Some),
         }
     }
 
@@ -289,8 +339,8 @@ fn receive(
 /// Reads `files` in order until one of them fails or no more is wanted.
 fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
-        let sent =
-            Lines::open(file, Some(reader.lossy)).and_then(|lines| send_lines(lines, reader, send));
+        let lines = Lines::open(file, Some(reader.lossy));
+        let sent = lines.and_then(|lines| reader.each(lines, &mut |item| send(Ok(item))));
         match sent {
             Ok(true) => {}
             Ok(false) => return,
@@ -301,17 +351,6 @@ fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
             }
         }
     }
-}
-
-/// Answers whether more is wanted.
-fn send_lines(mut lines: Lines, reader: &Reader, send: Wanted<'_>) -> Result<bool> {
-    let file: Arc<str> = lines.name().into();
-    while let Some(item) = reader.next(&mut lines, &file)? {
-        if !send(Ok(item)) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The size of a regular file, also of one that stdin is redirected from.

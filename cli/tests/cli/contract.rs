@@ -212,8 +212,8 @@ fn search_and_generate() {
     let (tiny, model, _) = files();
     let notes = tiny.join("notes.txt");
     std::fs::write(&notes, "hello\nworld\n").unwrap();
-    let found = lines(&["search", "-m", &model, &notes, "hello", "-k", "1", "--json"], "");
-    assert_eq!(members(&found[0]), ["file", "line", "text", "similarity"]);
+    let found = lines(&["search", "-m", &model, "hello", &notes, "-k", "1", "--json"], "");
+    assert_eq!(members(&found[0]), ["file", "line", "end_line", "text", "score", "similarity"]);
     let (folder, _) = byte_pairs::folder("smollm", false, serde_json::json!({}));
     let decoder = folder.path().to_str().unwrap().to_owned();
     let generate = ["generate", "-m", &decoder, "they said", "--max-tokens", "3"];

@@ -114,7 +114,7 @@ fn a_default_prompt_is_for_texts_without_a_role() {
     let similarity =
         |a: Vec<f64>, b: Vec<f64>| product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt();
     let found = || {
-        let found = stdout(&["search", "-m", &folder, "-", "hello", "--json"], "hello hello\n");
+        let found = stdout(&["search", "-m", &folder, "hello", "-", "--json"], "hello hello\n");
         objects(&found)[0]["similarity"].as_f64().unwrap()
     };
     for (prompts, of_query, of_document) in [

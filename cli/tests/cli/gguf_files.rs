@@ -378,7 +378,7 @@ fn a_file_that_is_cut_short_is_called_so_by_every_command() {
             &["generate", "-m", &path, "hello"][..],
             &["embed", "-m", &path, "hello"],
             &["tokenize", "-m", &path, "hello"],
-            &["search", &path, "hello", "-m", &path],
+            &["search", "hello", &path, "-m", &path],
             &["inspect", &path],
             &["verify", &path],
             &["convert", &path, &format!("{out}.amb")],

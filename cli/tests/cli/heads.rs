@@ -241,7 +241,7 @@ fn a_model_makes_what_it_is_made_for() {
     let model = splade.to_str().unwrap();
     let said = failure(&["embed", "-m", model, "--vectors", "dense", "a"], b"", 1);
     assert!(said.contains("no dense vectors") && said.contains("sparse"), "{said}");
-    let said = failure(&["search", "-m", model, "a", model], b"", 1);
+    let said = failure(&["search", "-m", model, "a", "-", "--vectors", "dense"], b"a\n", 1);
     assert!(said.contains("no dense vectors"), "{said}");
     let (bge, rows) = (folder("bge_m3_multi"), rows("bge_m3_multi"));
     let width = 32;

@@ -43,13 +43,9 @@ fn every_command_explains_itself_with_examples() {
 
 #[test]
 fn wrong_usage_is_status_2() {
-    for arguments in [
-        &[][..],
-        &["frobnicate"],
-        &["inspect"],
-        &["search", "x"],
-        &["embed", "--threads", "0", "x"],
-    ] {
+    for arguments in
+        [&[][..], &["frobnicate"], &["inspect"], &["search"], &["embed", "--threads", "0", "x"]]
+    {
         failure(arguments, b"", 2);
     }
 }

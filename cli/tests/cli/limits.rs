@@ -46,7 +46,8 @@ fn every_command_refuses_larger_files_and_writes_nothing() {
     let cases: &[(&[&str], &[&str])] = &[
         (&["embed", "-m", &bert, "a"], &[&bert]),
         (&["embed", "-m", &encoder, "a"], &[&safetensors, &dense]),
-        (&["search", "-m", &bert, &texts, "a"], &[&bert]),
+        (&["search", "-m", &bert, "a", &texts], &[&bert]),
+        (&["search", "-m", &bert, "a", &texts, "--rerank", &reranker], &[&ranks]),
         (&["rerank", "-m", &reranker, "a", "b"], &[&ranks]),
         (&["generate", "-m", &llama, "a"], &[&llama]),
         (&["generate", "-m", &llama, "a", "--memory", "1G"], &[&llama]),
@@ -99,7 +100,7 @@ fn a_text_that_takes_more_memory_is_refused_where_models_run() {
     let texts = path("ffi/tests/data/texts.txt");
     for arguments in [
         &["embed", "-m", &bert, "a"][..],
-        &["search", "-m", &bert, &texts, "a"],
+        &["search", "-m", &bert, "a", &texts],
         &["rerank", "-m", &reranker, "a", "b"],
         &["generate", "-m", &llama, "Once"],
     ] {

@@ -39,7 +39,7 @@ fn a_query_is_searched_for_among_documents() {
     };
     let (query, document) = (embed("query", "world"), embed("document", "hello password"));
     let expected: f64 = query.iter().zip(&document).map(|(a, b)| a * b).sum();
-    let found = stdout(&["search", "-m", &model, "--json", "-", "world"], texts);
+    let found = stdout(&["search", "-m", &model, "--json", "world", "-"], texts);
     let found = objects(&found);
     let line = found.iter().find(|line| line["text"] == "hello password").unwrap();
     assert!((line["similarity"].as_f64().unwrap() - expected).abs() < 1e-6, "{line} {expected}");
@@ -54,7 +54,7 @@ fn a_route_with_unknown_modules_is_refused_when_it_is_taken() {
     for command in [
         &["embed", "-m", &folder, "--as", "query"][..],
         &["convert", &folder, "x.weights", "--as", "query"],
-        &["search", "-m", &folder, "-", "hello"],
+        &["search", "-m", &folder, "hello", "-"],
     ] {
         let said = failure(command, b"hello\n", 1);
         assert!(said.contains("[208]") && said.contains(class), "{command:?}: {said}");

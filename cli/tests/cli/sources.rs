@@ -262,7 +262,7 @@ fn every_type_of_uqff_runs_as_it_is_dequantised() {
 fn search_takes_a_folder_of_uqff() {
     let forms = Forms::new();
     let folder = forms.uqff("folder", "uqff-1.2");
-    let output = stdout(&["search", "-", "they said", "-m", &folder, "--json"], "abc\nthey said\n");
+    let output = stdout(&["search", "they said", "-", "-m", &folder, "--json"], "abc\nthey said\n");
     assert_eq!(objects(&output)[0]["text"], "they said");
 }
 

@@ -1,6 +1,8 @@
 //! Where texts come from: arguments, files, JSON lines; and what happens to those that cannot be
 //! used.
 
+use serde_json::Value;
+
 use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, numbers, objects, stdout};
 
@@ -13,6 +15,10 @@ fn model() -> (TinyModel, String) {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
     (tiny, model)
+}
+
+fn tokenized(arguments: &[&str], stdin: &str) -> Vec<Value> {
+    objects(&stdout(&[&["tokenize"], arguments].concat(), stdin))
 }
 
 fn file(tiny: &TinyModel, name: &str, content: &str) -> String {
@@ -49,6 +55,70 @@ fn a_text_with_a_dash_stands_after_two_or_is_explained() {
     );
 }
 
+/// Values as Python's `csv.DictReader` reads them.
+#[test]
+fn rows_of_columns_are_read_as_csv_says() {
+    let (tiny, model) = model();
+    let rows = "\u{feff}id,body,url\r\n1,hello,a\r\n\r\n\"2\",\"the \"\"cats\"\",\nhello\",\"b,c\"\r\n3,the 5\" cats,\r\n";
+    let path = file(&tiny, "rows.csv", rows);
+    let read = ["-i", "csv", "--field", "body", "--keep", "url", "--json", "-m", &model];
+    let found = tokenized(&[&["-f", &path], &read[..]].concat(), "");
+    let texts = ["hello", "the \"cats\",\nhello", "the 5\" cats"];
+    let kept = [["1", "a"], ["2", "b,c"], ["3", ""]];
+    assert_eq!(found.len(), texts.len());
+    for ((found, text), [id, url]) in found.iter().zip(texts).zip(kept) {
+        let alone = tokenized(&["--json", "-m", &model, text], "");
+        assert_eq!(found["ids"], alone[0]["ids"], "{text}");
+        assert_eq!((&found["id"], &found["url"]), (&id.into(), &url.into()));
+    }
+    let tabs = "text\tid\nhello, world\t7\n";
+    let found = tokenized(&["-i", "tsv", "--json", "-m", &model], tabs);
+    let alone = tokenized(&["--json", "-m", &model, "hello, world"], "");
+    assert_eq!((&found[0]["ids"], &found[0]["id"]), (&alone[0]["ids"], &"7".into()));
+    let pairs = "query,document\na,hello\n";
+    let said = failure(&["rerank", "-i", "csv", "-m", &model], pairs.as_bytes(), 1);
+    assert!(said.contains("compare"), "{said}");
+    assert_eq!(stdout(&["embed", "-i", "csv", "-m", &model], ""), "");
+}
+
+#[test]
+fn rows_that_do_not_fit_their_columns_are_refused_or_got_over() {
+    let (_tiny, model) = model();
+    let read = ["tokenize", "-i", "csv", "-m", &model];
+    let said = failure(&read, b"id,body\n1,hello\n", 1);
+    assert!(said.contains("no column `text`") && said.contains("`id`, `body`"), "{said}");
+    let said = failure(&read, b"text,text\na,b\n", 1);
+    assert!(said.contains("two columns `text`"), "{said}");
+    let said = failure(&read, b"text\n\"hello\n", 1);
+    assert!(said.contains("line 2") && said.contains("not closed"), "{said}");
+    let rows = "id,text\n1,hello\n2\n3,world\n";
+    let said = failure(&read, rows.as_bytes(), 1);
+    assert!(said.contains("line 3") && said.contains("1 values for 2 columns"), "{said}");
+    let found = tokenized(&[&read[1..], &["--json", "--on-error", "skip"]].concat(), rows);
+    assert_eq!(
+        found.iter().map(|it| it["id"].as_str()).collect::<Vec<_>>(),
+        [Some("1"), Some("3")]
+    );
+}
+
+#[test]
+fn files_are_looked_at_before_the_first_text() {
+    let (tiny, model) = model();
+    let notes = file(&tiny, "notes.txt", "hello\n");
+    for (missing, hint) in [("nosuch.txt", ""), ("a text", "taken for files")] {
+        let said = failure(&["embed", "-m", &model, "-f", &notes, missing], b"", 3);
+        assert!(said.contains("no such file") && said.contains(hint), "{said}");
+        let run = nanoembed(&["embed", "-m", &model, "-f", &notes, missing]).assert();
+        assert!(run.get_output().stdout.is_empty());
+    }
+    let folder = tiny.join("");
+    let said = failure(&["embed", "-m", &model, "-f", &folder], b"", 3);
+    assert!(said.contains("folder") && said.contains("name the files in it"), "{said}");
+    let rows = file(&tiny, "rows.CSV", "text\nhello\n");
+    let said = stderr(&["embed", "-m", &model, "-f", &rows], "");
+    assert!(said.contains("--input csv --field COLUMN"), "{said}");
+}
+
 #[test]
 fn a_file_that_is_given_as_a_text_is_hinted_at() {
     let (tiny, model) = model();
@@ -70,9 +140,9 @@ fn numbers_out_of_range_are_refused_with_what_they_should_be() {
         (&["embed", "-m", &model, "--max-tokens", "1", "x"], "out of range"),
         (&["embed", "-m", &model, "--truncate-dim", "0", "x"], "out of range"),
         (&["embed", "-m", &model, "--truncate-dim", "100000", "x"], "out of range"),
-        (&["search", "-m", &model, "-k", "0", "-", "x"], "1 or more"),
-        (&["search", "-m", &model, "-k", "-3", "-", "x"], "1 or more"),
-        (&["search", "-m", &model, "--min", "nan", "-", "x"], "expected a number"),
+        (&["search", "-m", &model, "-k", "0", "x", "-"], "1 or more"),
+        (&["search", "-m", &model, "-k", "-3", "x", "-"], "1 or more"),
+        (&["search", "-m", &model, "--min", "nan", "x", "-"], "expected a number"),
         (&["generate", "-m", &model, "--seed", "-1", "x"], "-1"),
     ];
     for (arguments, expected) in cases {
@@ -157,7 +227,7 @@ fn bad_lines_end_the_work_or_are_left_out_or_become_null() {
 
     let path = tiny.join("bad.jsonl");
     std::fs::write(&path, BAD).unwrap();
-    let search = ["search", "-m", &model, "-i", "jsonl", "--json", &path, "hello"];
+    let search = ["search", "-m", &model, "-i", "jsonl", "--json", "hello", &path];
     failure(&search, b"", 1);
     let found = objects(&stdout(&[&search[..], &["--on-error", "skip"]].concat(), ""));
     assert_eq!(found.len(), 2);
@@ -190,22 +260,25 @@ fn truncation_names_the_lines_and_the_question() {
     assert!(said.contains(&format!("line 2, 4 of {a}, line 1 of {b}")), "{said}");
     let said = stderr(&["tokenize", "-m", &model, "--max-tokens", "8", "-f", &a], "");
     assert!(said.contains(&format!("line 2, 4 of {a}")), "{said}");
-    let said = stderr(&["search", "-m", &model, "--max-tokens", "8", &a, &long], "");
+    let said = stderr(&["search", "-m", &model, "--max-tokens", "8", &long, &a], "");
     assert!(said.contains("of the question"), "{said}");
-    assert!(said.contains(&format!("line 2, 4 of {a}")), "{said}");
 }
 
 #[test]
 fn several_files_are_searched_and_named() {
     let (tiny, model) = model();
-    let (a, b) = (file(&tiny, "a.txt", "hello\n"), file(&tiny, "b.txt", "\nworld\nhello\n"));
-    let found = objects(&stdout(&["search", "-m", &model, "--json", &a, &b, "hello"], ""));
+    let (a, b) =
+        (file(&tiny, "a.txt", "hello\n"), file(&tiny, "b.txt", "\nworld\n\nhello world\n"));
+    let found =
+        objects(&stdout(&["search", "-m", &model, "--json", "--exact", "hello", &a, &b], ""));
     let places: Vec<(String, u64)> = found
         .iter()
         .map(|f| (f["file"].as_str().unwrap().to_owned(), f["line"].as_u64().unwrap()))
         .collect();
-    assert_eq!(places[..2], [(a.clone(), 1), (b.clone(), 3)]);
-    assert!(stdout(&["search", "-m", &model, &a, &b, "hello"], "").contains("b.txt:3"));
+    assert_eq!(places, [(a.clone(), 1), (b.clone(), 4)]);
+    assert!(
+        stdout(&["search", "-m", &model, "hello world", &a, &b], "").contains("b.txt:2: world")
+    );
 }
 
 /// Text and arrays have no place for them.

@@ -75,6 +75,9 @@ struct Parts<'a> {
     texts: FolderTokenizerSource<'a>,
 }
 
+/// The weights of layers that make other vectors than dense ones.
+const LAYERS_BESIDE: [&str; 2] = ["sparse_linear/linear.weight", "colbert_linear/linear.weight"];
+
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
 impl<'a> Parts<'a> {
@@ -104,12 +107,17 @@ fn folder_file<'a>(bytes: &'a [u8], texts: &'a mut Vec<u8>) -> Result<FolderFile
 }
 
 impl EncoderFile<'_> {
-    /// Whether the texts in a file are those of a model that this opens.
+    /// Returns true if the file has the texts of a model that this opens, and no layers for other
+    /// vectors than dense ones.
     #[must_use]
     pub fn is_in(bytes: &[u8]) -> bool {
-        Parts::read(bytes, &mut Vec::new()).is_ok_and(|Parts { source, .. }| {
+        let opens = Parts::read(bytes, &mut Vec::new()).is_ok_and(|Parts { source, .. }| {
             source.embedding_needs().is_ok() && source.plan(LEAST_TOKENS).is_ok()
-        })
+        });
+        let has = |source: &ModelSource<'_>, name: &&str| source.tensor(name).is_some();
+        opens
+            && ModelSource::parse(bytes)
+                .is_ok_and(|source| !LAYERS_BESIDE.iter().any(|name| has(&source, name)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::limit::filled;
 use crate::model::TokenTable;
 use crate::model::{
     Batch, Config, CrossEncoder, DenseActivation, Encoder, HeadLayer, Layer, Observer, Parallel,
-    Plan, Run, Transformer, Weights,
+    Plan, PoolingMode, Run, Transformer, Weights,
 };
 use crate::model::{EncoderMemory, EncoderNeeds, EncoderSpec};
 
@@ -195,6 +195,16 @@ impl TokenEncoder {
             Network::CrossEncoder(..) => 0,
             Network::Table { table, .. } => table.dimensions(),
         }
+    }
+
+    /// Returns true if [shared](Batch::shared) tokens of texts that are classified are computed once.
+    pub(super) fn shares_first_tokens(&self) -> bool {
+        let takes_last = match &self.network {
+            Network::Encoder(model) => model.embedding.pooling == PoolingMode::Last.into(),
+            Network::CrossEncoder(model, _) => model.classifier.pooling == PoolingMode::Last,
+            Network::Table { .. } => false,
+        };
+        takes_last && self.config().is_some_and(Config::is_causal)
     }
 
     /// The number of classes that [`logits`](Self::logits) tells apart; 0 for a model that embeds.

@@ -27,4 +27,7 @@ pub struct TokenizedPair {
     pub types: Vec<u8>,
     /// True if the texts have more tokens than were kept.
     pub truncated: bool,
+    /// The number of first tokens that the first text makes with any second one, if the model
+    /// computes them once for several: see [`Batch::shared`](crate::model::Batch::shared).
+    pub shared: usize,
 }

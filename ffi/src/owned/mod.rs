@@ -3,6 +3,8 @@
 mod handles;
 mod heap;
 mod model;
+mod other_vectors;
 
 pub use handles::*;
 pub use model::*;
+pub use other_vectors::*;

@@ -1,14 +1,15 @@
 //! Two texts in, how well one answers the other out.
 
+mod batches;
 mod options;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::model::{Batch, InOrder, Plan};
+use nanoembed_core::model::{InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{self, Classes, Session, TextSession};
+use nanoembed_core::owned::{self, Classes, Session, TextSession, TokenizedPair};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
@@ -21,7 +22,16 @@ use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::progress::{Observer, Progress, Silent};
 
+use self::batches::{BATCH_TOKENS, batches};
+
 pub use options::CrossEncoderOptions;
+
+/// Tokens that the pooled scratch memory of a causal model has room for, whose texts may be very long:
+/// twice those of a batch, as a pair takes up to half of it if others come before it.
+const POOLED_TOKENS: usize = 2 * BATCH_TOKENS;
+
+/// How many pairs are tokenised before the first of them is compared.
+const PAIRS_AT_ONCE: usize = 4096;
 
 /// A model that reads two texts together and says how well the second answers the first, or which
 /// of several labels they have.
@@ -198,10 +208,16 @@ impl CrossEncoder {
     ///
     /// If memory is refused, or the model's file has been changed under it.
     pub fn score(&self, query: &str, text: &str) -> Result<Score> {
-        self.score_in_core(query, text).map_err(|error| self.inner.source.failure(error))
+        let score = || {
+            let pair = self.encode(query, text)?;
+            Ok(self.score_batch(std::slice::from_ref(&pair))?.swap_remove(0))
+        };
+        score().map_err(|error| self.inner.source.failure(error))
     }
 
-    /// The scores of several pairs, in their order, on all threads.
+    /// The scores of several pairs, in their order, on all threads. A reranker that is a causal model
+    /// reads its prompt and the first text once for several pairs in a row that have the same first
+    /// text.
     ///
     /// # Errors
     ///
@@ -229,17 +245,29 @@ impl CrossEncoder {
         T: AsRef<str> + Sync,
     {
         let progress = Progress::texts(observer, "comparing", Some(pairs.len() as u64));
-        let score = |(query, text): &(Q, T)| {
+        let failure = |error| self.inner.source.failure(error);
+        let encode = |(query, text): &(Q, T)| match observer.is_cancelled() {
+            true => Err(Error::cancelled()),
+            false => self.encode(query.as_ref(), text.as_ref()).map_err(failure),
+        };
+        let score = |batch: &[TokenizedPair]| {
             if observer.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            let score = self.score_in_core(query.as_ref(), text.as_ref());
-            observer.advance(1);
-            score.map_err(|error| self.inner.source.failure(error))
+            let scores = self.score_batch(batch).map_err(failure)?;
+            observer.advance(batch.len() as u64);
+            Ok(scores)
         };
-        let scores = pairs.par_iter().with_max_len(1).map(score).collect();
+        let mut scores = Vec::with_capacity(pairs.len());
+        for pairs in pairs.chunks(PAIRS_AT_ONCE) {
+            let tokens: Vec<TokenizedPair> = pairs.par_iter().map(encode).collect::<Result<_>>()?;
+            let each = tokens.len().div_ceil(rayon::current_num_threads());
+            let batches = batches(&tokens, each);
+            let batches = batches.into_par_iter().with_max_len(1).map(score);
+            scores.extend(batches.collect::<Result<Vec<_>>>()?.into_iter().flatten());
+        }
         drop(progress);
-        scores
+        Ok(scores)
     }
 
     /// Texts by how well they answer `query`, the best first; among equals the first.
@@ -278,23 +306,33 @@ impl CrossEncoder {
         Ok(order.into_iter().map(ranked).collect())
     }
 
-    fn score_in_core(&self, query: &str, text: &str) -> Result<Score, CoreError> {
-        let Inner { model, max_tokens, classes, scratch, sessions, .. } = &*self.inner;
-        let encode = |session: &mut _| match &self.instruction {
+    fn encode(&self, query: &str, text: &str) -> Result<TokenizedPair, CoreError> {
+        let Inner { model, max_tokens, scratch, .. } = &*self.inner;
+        scratch.lend(|session| match &self.instruction {
             Some(it) => model.encode_instructed(it, (query, text), *max_tokens, session),
             None => model.encode_pair(query, text, *max_tokens, session),
-        };
-        let pair = scratch.lend(encode)?;
-        let mut logits = vec![0.0; classes.labels().len()];
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
-        sessions.borrow(
-            || model.session_for(Plan { jobs: 1, ..model.plan(*max_tokens) }),
-            |session| model.classify(session, &InOrder, &texts, &mut logits),
-        )?;
-        let mut scores = logits.clone();
-        classes.score(&mut scores);
-        Ok(Score { logits, scores, tokens: pair.ids.len(), truncated: pair.truncated })
+        })
+    }
+
+    /// The scores of pairs that share their first tokens, in their order.
+    fn score_batch(&self, pairs: &[TokenizedPair]) -> Result<Vec<Score>, CoreError> {
+        let Inner { model, max_tokens, classes, sessions, .. } = &*self.inner;
+        let labels = classes.labels().len();
+        let mut logits = vec![0.0; pairs.len() * labels];
+        let session = |tokens| model.session_for(Plan { jobs: 1, ..model.plan(tokens) });
+        let mut run = |room: &mut Session| model.classify(room, &InOrder, pairs, &mut logits);
+        let pooled = if model.shares_first_tokens() { POOLED_TOKENS } else { *max_tokens };
+        match pairs.iter().map(|pair| pair.ids.len()).max() {
+            Some(longest) if longest > pooled => run(&mut session(longest)?)?,
+            _ => sessions.borrow(|| session(pooled), run)?,
+        }
+        let scores = pairs.iter().zip(logits.chunks_exact(labels.max(1))).map(|(pair, logits)| {
+            let mut scores = logits.to_vec();
+            classes.score(&mut scores);
+            let TokenizedPair { truncated, ref ids, .. } = *pair;
+            Score { logits: logits.to_vec(), scores, tokens: ids.len(), truncated }
+        });
+        Ok(scores.collect())
     }
 }
 

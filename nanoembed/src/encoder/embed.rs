@@ -164,12 +164,12 @@ impl Encoder {
     }
 
     /// The vectors of another kind than dense ones of texts of a role, which `embed` makes part by
-    /// part, and how much of each text was embedded.
+    /// part, and how much of each text was embedded. `observer` may cancel the rest.
     pub(super) fn embed_others<T: AsRef<str> + Sync, V: Send>(
         &self,
         kind: VectorKind,
-        role: Role,
-        texts: &[T],
+        (role, texts): (Role, &[T]),
+        observer: &dyn Observer,
         embed: impl Fn(&dyn Backend, &[Cow<'_, str>]) -> CoreResult<Others<V>> + Sync,
     ) -> Result<(Vec<V>, Vec<Length>)> {
         self.check_kind(kind)?;
@@ -178,6 +178,7 @@ impl Encoder {
         if prompt.skipped > 0 {
             return Err(encoder.0.prompts.refuse_left_out());
         }
+        let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
         let (mut vectors, mut lengths) = (Vec::new(), Vec::new());
         for texts in texts.chunks(TEXTS_AT_ONCE) {
             let texts = texts.iter().map(|text| prompt.before(text.as_ref()));
@@ -189,9 +190,13 @@ impl Encoder {
                 None => embed(),
             };
             let embedded = embedded.map_err(|error| encoder.failure(error))?;
+            if observer.is_cancelled() {
+                return Err(Error::cancelled());
+            }
             vectors.extend(embedded.vectors);
             lengths.extend(embedded.lengths);
         }
+        drop(progress);
         Ok((vectors, lengths))
     }
 
@@ -201,9 +206,20 @@ impl Encoder {
     ///
     /// As [`embed`](Self::embed).
     pub fn tokenize(&self, text: &str) -> Result<Tokens> {
-        let prompt = self.prompt(Role::Text)?;
-        let tokens = prompt.before(text).and_then(|text| self.0.backend.tokenize(&text));
-        tokens.map_err(|error| self.failure(error))
+        self.tokenize_as(Role::Text, text)
+    }
+
+    /// The token ids of a text of a role after the model's prompt for such texts, as far as they are
+    /// embedded.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn tokenize_as(&self, role: Role, text: &str) -> Result<Tokens> {
+        let encoder = self.for_texts(role)?;
+        let prompt = encoder.prompt(role)?;
+        let tokens = prompt.before(text).and_then(|text| encoder.0.backend.tokenize(&text));
+        tokens.map_err(|error| encoder.failure(error))
     }
 
     /// Scratch memory for one text after the other without the pool: for hot loops.

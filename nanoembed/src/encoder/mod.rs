@@ -48,6 +48,7 @@ use routes::{Network, Routes};
 use text::TextEncoder;
 
 pub use backend::Length;
+pub use multi::max_sim_all;
 pub use nanoembed_core::owned::SparseVector;
 pub use options::{EncoderOptions, Pooling};
 pub use precision::Precision;
@@ -66,7 +67,7 @@ pub use vectors::{Hit, Vectors, cosine, similarity};
 /// let lines = ["a cat on a mat", "the price of oil", "cats and dogs"];
 /// let vectors = encoder.embed_documents(&lines)?;
 /// let query = encoder.embed_query("a dog")?;
-/// for hit in vectors.nearest(&query, 2) {
+/// for hit in vectors.nearest(&query, 2)? {
 ///     println!("{:.3}  {}", hit.similarity, lines[hit.index]);
 /// }
 /// # Ok::<(), nanoembed::Error>(())

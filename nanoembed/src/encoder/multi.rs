@@ -2,13 +2,14 @@
 
 use nanoembed_core::kernel::{self, max_sim};
 use nanoembed_core::owned::LateSide;
+use rayon::prelude::*;
 
 use super::Encoder;
 use super::backend::Length;
 use super::vector_kind::VectorKind;
 use super::vectors::Vectors;
 use crate::error::{Error, Result};
-use crate::progress::Silent;
+use crate::progress::{Observer, Progress, Silent};
 use crate::role::Role;
 
 impl Encoder {
@@ -59,6 +60,21 @@ impl Encoder {
         role: Role,
         texts: &[T],
     ) -> Result<(Vec<Vectors>, Vec<Length>)> {
+        self.embed_multi_watched(role, texts, &Silent)
+    }
+
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_multi_all_as`](Self::embed_multi_all_as), and
+    /// [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_multi_watched<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        observer: &dyn Observer,
+    ) -> Result<(Vec<Vectors>, Vec<Length>)> {
         let side = match (Role::from_prompt(&self.0.prompt), role) {
             (Role::Query, _) | (Role::Text, Role::Query) => LateSide::Query,
             (Role::Text, Role::Text) if self.tells_sides() => {
@@ -71,8 +87,8 @@ impl Encoder {
             _ => LateSide::Document,
         };
         let (vectors, lengths) =
-            self.embed_others(VectorKind::Multi, role, texts, |backend, texts| {
-                backend.embed_multi(texts, side, &Silent)
+            self.embed_others(VectorKind::Multi, (role, texts), observer, |backend, texts| {
+                backend.embed_multi(texts, side, observer)
             })?;
         let vectors =
             vectors.into_iter().filter_map(|values| Vectors::new(self.multi_dimensions(), values));
@@ -90,4 +106,31 @@ impl Vectors {
         }
         max_sim::max_sim(&kernel::detect(), self.dimensions(), self.as_slice(), document.as_slice())
     }
+}
+
+/// The [MaxSim](Vectors::max_sim) of each of `queries` and each of `documents`, those of a query one
+/// after the other, on all threads. `observer` receives the number of finished documents, and may
+/// cancel the rest.
+///
+/// # Errors
+///
+/// [`Kind::Cancelled`](crate::Kind::Cancelled).
+pub fn max_sim_all(
+    queries: &[Vectors],
+    documents: &[Vectors],
+    observer: &dyn Observer,
+) -> Result<Vec<f32>> {
+    let progress = Progress::texts(observer, "comparing", Some(documents.len() as u64));
+    let columns = documents.par_iter().map(|document| {
+        if observer.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        let scores: Vec<f32> = queries.iter().map(|query| query.max_sim(document)).collect();
+        observer.advance(1);
+        Ok(scores)
+    });
+    let columns: Vec<Vec<f32>> = columns.collect::<Result<_>>()?;
+    drop(progress);
+    let row = |query| columns.iter().filter_map(move |column| column.get(query).copied());
+    Ok((0..queries.len()).flat_map(row).collect())
 }

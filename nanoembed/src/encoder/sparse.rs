@@ -6,7 +6,7 @@ use super::Encoder;
 use super::backend::Length;
 use super::vector_kind::VectorKind;
 use crate::error::Result;
-use crate::progress::Silent;
+use crate::progress::{Observer, Silent};
 use crate::role::Role;
 
 impl Encoder {
@@ -41,8 +41,22 @@ impl Encoder {
         role: Role,
         texts: &[T],
     ) -> Result<(Vec<SparseVector>, Vec<Length>)> {
-        self.embed_others(VectorKind::Sparse, role, texts, |backend, texts| {
-            backend.embed_sparse(texts, &Silent)
+        self.embed_sparse_watched(role, texts, &Silent)
+    }
+
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed_sparse`](Self::embed_sparse), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_sparse_watched<T: AsRef<str> + Sync>(
+        &self,
+        role: Role,
+        texts: &[T],
+        observer: &dyn Observer,
+    ) -> Result<(Vec<SparseVector>, Vec<Length>)> {
+        self.embed_others(VectorKind::Sparse, (role, texts), observer, |backend, texts| {
+            backend.embed_sparse(texts, observer)
         })
     }
 

@@ -2,6 +2,9 @@
 
 use std::slice::ChunksExact;
 
+use nanoembed_core::top::{Direction, Scored, best_of};
+
+use crate::error::{Error, Result};
 use crate::folder::prompts::Similarity;
 
 /// Embeddings of several texts: rows of as many numbers each.
@@ -12,7 +15,7 @@ use crate::folder::prompts::Similarity;
 /// let vectors = encoder.embed_all(&texts)?;
 /// assert_eq!((vectors.len(), vectors.dimensions()), (3, encoder.dimensions()));
 /// let query = encoder.embed("A dog barks.")?;
-/// assert_eq!(vectors.nearest(&query, 1)[0].index, 0);
+/// assert_eq!(vectors.nearest(&query, 1)?[0].index, 0);
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -82,40 +85,50 @@ impl Vectors {
 
     /// The `count` rows that are nearest to `query`, the nearest first; among equals the first.
     /// Rows with elements that are not numbers are near nothing.
-    #[must_use]
-    pub fn nearest(&self, query: &[f32], count: usize) -> Vec<Hit> {
-        let hit = |(index, row)| Hit { index, similarity: cosine(query, row) };
-        let hits = self.rows().enumerate().map(hit);
-        let mut hits: Vec<Hit> = hits.filter(|hit| !hit.similarity.is_nan()).collect();
-        // Stable: equals stay in their order.
-        hits.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
-        hits.truncate(count);
-        hits
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`](crate::Kind::Usage) if `query` has not as many numbers as a row.
+    pub fn nearest(&self, query: &[f32], count: usize) -> Result<Vec<Hit>> {
+        check_length("query", query, self.dimensions)?;
+        let direction = Direction::new(query);
+        let mut best = vec![Scored::default(); count.min(self.len())];
+        let cosines = self.rows().map(|row| direction.cosine(row));
+        let hit = |best: &Scored| Hit { index: best.row as usize, similarity: best.cosine() };
+        Ok(best_of(cosines, &mut best).iter().map(hit).collect())
     }
 }
 
 /// The cosine of the angle between two vectors; 0 if one of them has no length, not a number if an
 /// element is none.
-#[must_use]
-pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    similarity(Similarity::Cosine, a, b)
+///
+/// # Errors
+///
+/// [`Kind::Usage`](crate::Kind::Usage) if one has more numbers than the other.
+pub fn cosine(a: &[f32], b: &[f32]) -> Result<f32> {
+    check_length("b", b, a.len())?;
+    Ok(Direction::new(a).cosine(b))
 }
 
-/// The similarity of two vectors: the larger, the more alike.
+/// Refuses the argument `name` if it is a vector of another length.
+fn check_length(name: &'static str, vector: &[f32], expected: usize) -> Result<()> {
+    match vector.len() {
+        length if length == expected => Ok(()),
+        length => Err(Error::argument(name, format!("has {length} numbers, not {expected}"))),
+    }
+}
+
+/// The similarity of two vectors of one length: the larger, the more alike.
 #[must_use]
 pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
     let pairs = || a.iter().zip(b).map(|(a, b)| (f64::from(*a), f64::from(*b)));
-    let square = |of: &[f32]| of.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>();
     let dot = || pairs().map(|(a, b)| a * b).sum::<f64>();
     let similarity = match measure {
         // Of one vector each, the sum has one product.
         Similarity::Dot | Similarity::MaxSim => dot(),
         Similarity::Euclidean => -pairs().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
         Similarity::Manhattan => -pairs().map(|(a, b)| (a - b).abs()).sum::<f64>(),
-        _ => {
-            let lengths = (square(a) * square(b)).sqrt();
-            if lengths == 0.0 { 0.0 } else { dot() / lengths }
-        }
+        _ => return Direction::new(a).cosine(b),
     };
     #[expect(clippy::cast_possible_truncation, reason = "vectors have this precision, too")]
     let similarity = similarity as f32;
@@ -125,20 +138,34 @@ pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn a_vector_without_length_is_similar_to_nothing() {
-        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
-        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+        assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]).unwrap(), 0.0);
+        assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]).unwrap(), 1.0);
+    }
+
+    #[test]
+    fn vectors_of_another_length_are_refused() {
+        for (a, b) in [(&[1.0, 0.0][..], &[1.0][..]), (&[1.0], &[1.0, 0.0]), (&[], &[1.0])] {
+            assert_eq!(cosine(a, b).unwrap_err().kind(), Kind::Usage);
+        }
+        let vectors = Vectors::new(2, vec![1.0; 4]).unwrap();
+        for query in [&[][..], &[1.0], &[1.0; 3]] {
+            assert_eq!(vectors.nearest(query, 1).unwrap_err().kind(), Kind::Usage);
+        }
+        assert_eq!(vectors.nearest(&[1.0; 2], usize::MAX).unwrap().len(), 2);
     }
 
     #[test]
     fn a_vector_that_is_not_there_is_near_nothing() {
-        assert!(cosine(&[f32::NAN, 1.0], &[1.0, 0.0]).is_nan());
+        assert!(cosine(&[f32::NAN, 1.0], &[1.0, 0.0]).unwrap().is_nan());
         let vectors = [f32::NAN, f32::NAN, -1.0, 0.0, 0.0, 0.0, -f32::NAN, 1.0];
         let vectors = Vectors::new(2, vectors.to_vec()).unwrap();
-        let found =
-            |query: [f32; 2]| vectors.nearest(&query, 9).iter().map(|hit| hit.index).collect();
+        let found = |query: [f32; 2]| {
+            vectors.nearest(&query, 9).unwrap().iter().map(|hit| hit.index).collect()
+        };
         let (near, none): (Vec<usize>, Vec<usize>) = (found([1.0, 0.1]), found([f32::NAN, 1.0]));
         assert_eq!((near, none), (vec![2, 1], vec![]));
     }
@@ -156,7 +183,7 @@ mod tests {
     fn equals_come_in_their_order() {
         let vectors = Vectors::new(2, vec![0.0, 1.0, 2.0, 0.0, 1.0, 0.0]).unwrap();
         let found: Vec<usize> =
-            vectors.nearest(&[1.0, 0.0], 2).iter().map(|hit| hit.index).collect();
+            vectors.nearest(&[1.0, 0.0], 2).unwrap().iter().map(|hit| hit.index).collect();
         assert_eq!(found, [1, 2]);
         assert!(Vectors::new(2, vec![1.0]).is_none() && Vectors::new(0, Vec::new()).is_none());
     }

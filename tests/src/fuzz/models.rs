@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use nanoembed_core::Error;
-use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
 use nanoembed_core::owned::{
     Encoder, EncoderFile, EncoderRoom, FileWeights, TableFile, TextRoom, TextSession, Tokenized,
@@ -163,11 +163,9 @@ fn run<B: AsRef<[u8]> + Sync>(model: &Encoder<FileWeights<B>>) {
     let limit = model.usual_tokens().clamp(1, MOST_TOKENS);
     if let Some(classes) = model.classes() {
         let Ok(pair) = model.encode_pair(TEXT, TEXT, limit, &mut tokens) else { return };
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let mut logits = vec![0.0; classes.labels().len()];
         let Ok(mut session) = model.session_for(model.plan(pair.ids.len())) else { return };
-        let _ = model.classify(&mut session, &InOrder, &texts, &mut logits);
+        let _ = model.classify(&mut session, &InOrder, &[pair], &mut logits);
     }
     let text = prompt.before(TEXT).unwrap();
     let Ok(found) = model.encode(&text, limit, &mut tokens) else { return };

@@ -5,9 +5,10 @@ mod model;
 mod settings;
 mod twin;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::llama::{Cache, Llama, LlamaMemory, LlamaPlan, Output};
-use nanoembed_core::model::{Config, Layer, Mask, Plan, Run, SliceWeights, Transformer};
+use nanoembed_core::model::{Batch, Config, Layer, Mask, Plan, Run, SliceWeights, Transformer};
 
 use model::{Model, NAMES, SHARED, ids};
 use settings::{HIDDEN, LAYERS, Stored, models};
@@ -75,6 +76,55 @@ fn layers_that_share_their_weights_share_their_summaries() {
         });
         assert_eq!(shared * LAYERS, apart, "{}", kernels.name);
     }
+}
+
+/// First tokens that texts share are computed once in causal models.
+#[test]
+fn texts_that_begin_alike_have_the_bits_that_each_has_alone() {
+    let causal = |it: &(&str, Config, Stored)| it.1.attention.mask == Mask::Causal;
+    let ids = ids();
+    let start = &ids[..20];
+    let ends = [&ids[20..21], &ids[3..41], &ids[30..32], &ids[22..39]];
+    let texts = ends.map(|end| [start, end].concat());
+    let lengths = texts.each_ref().map(Vec::len);
+    let all = texts.concat();
+    for (name, config, stored) in models().into_iter().filter(causal) {
+        let model = Model::new(config, stored, true);
+        for kernels in kernel::available() {
+            for (quantized, jobs) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
+                let plan = Plan { quantized, jobs, ..Plan::new(128) };
+                let together = Batch { shared: 20, ..Batch::new(&all, &lengths) };
+                let found = model.embed_texts(&kernels, plan, &together);
+                for (text, found) in texts.iter().zip(found.chunks_exact(HIDDEN)) {
+                    let length = [text.len()];
+                    // Among quantised ones, shared tokens have scales of their own.
+                    let shared = if quantized { 20 } else { 0 };
+                    let alone = Batch { shared, ..Batch::new(text, &length) };
+                    let expected = model.embed_texts(&kernels, plan, &alone);
+                    let same = found.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+                    let place = format!("{name} {} {quantized} {jobs}", kernels.name);
+                    assert!(same, "{place} {}: {found:?} {expected:?}", text.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens_that_texts_do_not_share_are_refused() {
+    let models = models();
+    let invalid = Err(ErrorKind::InvalidArgument);
+    let found = |name: &str, shared: usize| {
+        let (_, config, stored) = models.iter().find(|(own, ..)| *own == name).unwrap();
+        let model = Model::new(*config, *stored, false);
+        let texts = Batch { shared, ..Batch::new(&[3, 4, 5, 3, 4, 6], &[3, 3]) };
+        let found = model.try_embed(&kernel::detect(), Plan::new(64), &texts);
+        found.map(drop).map_err(|error| error.kind())
+    };
+    assert_eq!([1, 2].map(|shared| found("Qwen3", shared)), [Ok(()); 2]);
+    // Only the first two are equal, and a text has tokens of its own.
+    assert_eq!([3, 4, 7].map(|shared| found("Qwen3", shared)), [invalid; 3]);
+    assert_eq!(found("EuroBERT", 2), invalid, "not causal");
 }
 
 #[test]

@@ -252,20 +252,28 @@ impl Model {
 
     /// The vectors of the last tokens of some texts.
     pub fn embed(&self, kernels: &Kernels, plan: Plan, jobs: usize) -> Vec<f32> {
+        self.embed_texts(kernels, Plan { jobs, ..plan }, &Batch::new(&ids(), &LENGTHS))
+    }
+
+    /// The vectors of the last tokens of these texts.
+    pub fn embed_texts(&self, kernels: &Kernels, plan: Plan, texts: &Batch<'_>) -> Vec<f32> {
+        self.try_embed(kernels, plan, texts).unwrap()
+    }
+
+    /// As [`embed_texts`](Self::embed_texts), or why not.
+    pub fn try_embed(&self, kernels: &Kernels, plan: Plan, texts: &Batch<'_>) -> Result<Vec<f32>> {
         let weights = SliceWeights::new(&self.file, |name: &str| self.find(name));
         let encoder = self.encoder();
-        let plan = Plan { jobs, ..plan };
+        let jobs = plan.jobs;
         let needs = Workspace::needs(encoder.config(), &plan).unwrap();
         // Earlier contents of the memory must not affect results.
         let (mut floats, mut bytes) = (vec![f32::NAN; needs.floats], vec![0xff; needs.bytes]);
         let mut workspace =
             Workspace::new(encoder.config(), &plan, &mut floats, &mut bytes).unwrap();
         let run = Run { parallel: &Jobs(jobs), ..run(&weights, kernels, jobs) };
-        let mut out = vec![0.0; LENGTHS.len() * HIDDEN];
-        let ids = ids();
-        let batch = Batch::new(&ids, &LENGTHS);
-        encoder.embed(&run, &batch, &mut workspace, &mut [], &mut out).unwrap();
-        out
+        let mut out = vec![0.0; texts.lengths.len() * HIDDEN];
+        let embedded = encoder.embed(&run, texts, &mut workspace, &mut [], &mut out);
+        embedded.map(|()| out)
     }
 }
 

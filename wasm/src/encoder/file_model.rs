@@ -95,14 +95,12 @@ impl Prompting for FileModel {
 
     fn choose(&self, choice: PromptChoice, text: String) -> Result<String> {
         let model = self.model.borrow_dependent();
-        // As `Prompts::choose_for` has it.
-        let of_role = |role| model.named_prompt(role).or(Some(String::new()));
         let chosen = match choice {
             PromptChoice::Usual => model.named_prompt(FolderPrompt::Usual),
             PromptChoice::Text => return Ok(text),
             PromptChoice::Named => model.named_prompt(FolderPrompt::Named(&text)),
-            PromptChoice::Query => of_role(FolderPrompt::Query),
-            PromptChoice::Document => of_role(FolderPrompt::Document),
+            PromptChoice::Query => model.named_prompt(FolderPrompt::Query),
+            PromptChoice::Document => model.named_prompt(FolderPrompt::Document),
         };
         chosen.ok_or_else(|| lacks(&self.prompts(), &["no prompt \"", &text, "\""]))
     }

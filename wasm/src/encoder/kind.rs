@@ -15,7 +15,7 @@ use crate::leaf::{self, Part};
 use crate::reader::Reader;
 
 /// The formats of files that hold an encoder.
-const FORMATS: &[Format] = &[Format::Embd, Format::Amb, Format::Gguf];
+pub(crate) const FORMATS: &[Format] = &[Format::Embd, Format::Amb, Format::Gguf];
 
 /// An encoder of one of the kinds: modules of the package are built with one.
 #[allow(clippy::large_enum_variant, reason = "there is one of them")]

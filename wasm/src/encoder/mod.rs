@@ -1,11 +1,13 @@
 //! Encoders of every kind: texts in, vectors or scores out.
 //!
 //! [`text_model`] is what JavaScript calls; `kind` picks one of the kinds that a module is built with:
-//! `whole_model`, `file_model` or `table_model`.
+//! `whole_model`, `file_model` or `table_model`. `other_vectors` are sparse ones, and one for each token.
 
 mod file_model;
 mod handle;
 mod kind;
+#[cfg(feature = "encoder-files")]
+pub mod other_vectors;
 pub mod prompt_choice;
 mod prompting;
 mod requantize;

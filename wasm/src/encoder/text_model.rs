@@ -22,10 +22,12 @@ use crate::reader::Reader;
 /// An encoder of any kind, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct TextModel {
-    kind: Kind,
-    prompt: Option<Part<leaf::Prompts, Prompt>>,
-    queue: TextQueue,
-    total: usize,
+    pub(super) kind: Kind,
+    pub(super) prompt: Option<Part<leaf::Prompts, Prompt>>,
+    pub(super) queue: TextQueue,
+    pub(super) total: usize,
+    #[cfg(feature = "encoder-files")]
+    pub(super) used: usize,
 }
 
 #[wasm_bindgen]
@@ -184,7 +186,14 @@ impl TextModel {
 
 impl TextModel {
     pub(crate) fn from_kind(kind: Kind) -> Self {
-        Self { kind, prompt: None, queue: TextQueue::default(), total: 0 }
+        Self {
+            kind,
+            prompt: None,
+            queue: TextQueue::default(),
+            total: 0,
+            #[cfg(feature = "encoder-files")]
+            used: 0,
+        }
     }
 
     #[cfg(feature = "shared")]

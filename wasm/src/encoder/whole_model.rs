@@ -2,11 +2,17 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+#[cfg(feature = "encoder-files")]
+use core::slice;
 
+#[cfg(feature = "encoder-files")]
+use nanoembed_core::limit::push;
 use nanoembed_core::limit::{filled, joined};
-use nanoembed_core::model::{Batch, InOrder, ModelSource};
+use nanoembed_core::model::{InOrder, ModelSource};
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, FileWeights, Prompt, TextSession, Tokenized, usual_prompt};
+#[cfg(feature = "encoder-files")]
+use nanoembed_core::owned::{LateSide, MultiTokens, SparseVector};
 use nanoembed_core::{Error, ErrorKind};
 
 use super::EncoderModel;
@@ -24,6 +30,9 @@ pub(crate) struct WholeModel {
     model: Handle<WholeFile>,
     texts: TextSession,
     sessions: Sessions,
+    /// A warning for each unknown setting that is ignored.
+    #[cfg(feature = "encoder-files")]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The part of a model that threads share.
@@ -58,12 +67,75 @@ impl WholeModel {
     }
 
     pub(crate) fn new(model: Handle<WholeFile>) -> Self {
-        Self { model, texts: TextSession::default(), sessions: Sessions::default() }
+        Self {
+            model,
+            texts: TextSession::default(),
+            sessions: Sessions::default(),
+            #[cfg(feature = "encoder-files")]
+            warnings: Vec::new(),
+        }
     }
 
     #[cfg(feature = "shared")]
     pub(crate) const fn handle(&self) -> &Handle<WholeFile> {
         &self.model
+    }
+}
+
+/// Files with unknown settings, sparse vectors, and a vector for each token.
+#[cfg(feature = "encoder-files")]
+impl WholeModel {
+    /// As [`open`](Self::open), with unknown settings of these names ignored.
+    pub(crate) fn open_allowing(
+        file: Vec<u8>,
+        requantize: Option<bool>,
+        names: &[String],
+    ) -> Result<Self> {
+        let (mut encoder, absent) = Encoder::open_allowing(file, names)?;
+        let is_grouped = encoder.plan(1).grouped;
+        requantize::if_wanted(requantize, is_grouped, || encoder.requantize())?;
+        let mut model = Self::from_encoder(encoder);
+        for setting in absent.faults() {
+            push(&mut model.warnings, setting.warning()?)?;
+        }
+        Ok(model)
+    }
+
+    pub(crate) fn encoder(&self) -> &Encoder<FileWeights<Vec<u8>>> {
+        &self.model.encoder
+    }
+
+    /// The sparse vectors of texts.
+    pub(crate) fn embed_sparse(
+        &mut self,
+        texts: &TextQueue,
+        is_precise: bool,
+    ) -> Result<Vec<SparseVector>> {
+        let (encoder, TextQueue { ids, lengths }) = (&self.model.encoder, texts);
+        Ok(self.sessions.with(
+            precise(encoder.plan(texts.tokens()), is_precise),
+            |plan| encoder.session_for(plan),
+            |session| encoder.embed_sparse(session, &InOrder, ids, lengths),
+        )?)
+    }
+
+    /// The vectors of the tokens of a text, at most `limit`, and the tokens.
+    pub(crate) fn embed_multi(
+        &mut self,
+        text: &str,
+        side: LateSide,
+        limit: usize,
+        is_precise: bool,
+    ) -> Result<(Vec<f32>, MultiTokens)> {
+        let encoder = &self.model.encoder;
+        let tokens = encoder.encode_multi(text, side, limit, &mut self.texts)?;
+        let texts = slice::from_ref(&tokens);
+        let vectors = self.sessions.with(
+            precise(encoder.plan(in_steps(tokens.ids.len())), is_precise),
+            |plan| encoder.session_for(plan),
+            |session| encoder.embed_multi(session, &InOrder, texts),
+        )?;
+        Ok((vectors.into_iter().next().unwrap_or_default(), tokens))
     }
 }
 
@@ -148,16 +220,16 @@ impl Prompting for WholeModel {
         let classes = encoder.classes().ok_or(ErrorKind::OtherModel)?;
         let mut logits = filled(classes.labels().len(), 0.0)?;
         let pair = encoder.encode_pair(first, second, limit, &mut self.texts)?;
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
+        let tokens = pair.ids.len();
+        let shown = tokens + usize::from(pair.truncated);
         self.sessions.with(
-            precise(encoder.plan(in_steps(pair.ids.len())), is_precise),
+            precise(encoder.plan(in_steps(tokens)), is_precise),
             |plan| encoder.session_for(plan),
-            |session| encoder.classify(session, &InOrder, &texts, &mut logits),
+            |session| encoder.classify(session, &InOrder, &[pair], &mut logits),
         )?;
         let mut scores = logits.clone();
         classes.score(&mut scores);
         logits.extend(scores);
-        Ok((logits, pair.ids.len() + usize::from(pair.truncated)))
+        Ok((logits, shown))
     }
 }

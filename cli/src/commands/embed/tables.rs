@@ -154,7 +154,7 @@ impl Lines {
         let form = embed.input.form();
         let text = form.text_name();
         let mut beside = Vec::new();
-        if form.line_format == LineFormat::Jsonl {
+        if form.line_format != LineFormat::Text {
             beside.push(ID.to_owned());
             beside.extend(form.kept().iter().filter(|name| *name != ID).cloned());
             beside.retain(|name| name != text);

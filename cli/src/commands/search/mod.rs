@@ -1,208 +1,234 @@
-//! `search`: the lines or paragraphs of texts that are nearest to a query in meaning.
+//! `search`: the passages of files and folders that answer a query, by words and by meaning.
 
-mod passages;
+mod collected;
+mod found;
+mod printed;
+mod second_model;
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::time::Instant;
 
-use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use nanoembed::{Role, Similarity, escape, similarity};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use nanoembed::{Encoder, VectorKind};
+use nanoembed_search::{
+    Corpus, DEPTH, Hit, Scores, WEIGHT, Walk, Words, compare, weight_of_built_in,
+};
 
-use crate::args::{EmbedderArgs, count, number};
-use crate::error::{Error, Result, name_of};
-use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
-use crate::output::lines::LineWriter as Output;
-use crate::output::members::kept;
-use crate::output::truncation::{Limits, Truncated, warn_of_question};
-use crate::progress::Reading;
-use passages::Passages;
+use crate::args::choice::choice;
+use crate::args::limits::Read;
+use crate::args::{EmbedderArgs, count, number, whole};
+use crate::error::{Error, Result, name_of, warn};
+use crate::input::{FormArgs, OnError};
+use crate::output::truncation::{Limits, warn_of_question};
+use crate::progress::{Terminal, say_done};
+use collected::Collected;
+use found::found;
+use printed::Printed;
+use second_model::SecondModelArgs;
 
-/// Passages that are embedded at a time.
-const CHUNK: usize = 512;
-
-/// Find the lines or paragraphs of texts that are nearest in meaning to a query
+/// Find the passages of files and folders that answer a query, by their words and their meaning
+///
+/// Folders are searched as ripgrep does: without hidden and binary files, and without those that
+/// `.gitignore` names. A passage is a section of Markdown or HTML, a paragraph of text, a function or
+/// class of code, the text of a JSON line, or a line of a list; longer ones than the model takes are
+/// cut at sentences.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanoembed search notes.txt \"where did I put the keys?\"
-  nanoembed search --by paragraph -k 3 book.txt \"the storm at sea\"
-  nanoembed search chapter-*.txt \"the storm at sea\"
-  nanoembed search -i jsonl --field body mails.jsonl \"when does the train leave?\"
-  git log --format=%s | nanoembed search - \"faster parsing\" --json
+  nanoembed search \"where did I put the keys?\"
+  nanoembed search \"how are retries delayed\" src/ --type rust -C 0
+  nanoembed search E0382 docs/ --exact
+  nanoembed search \"the storm at sea\" chapter-*.txt -k 3
+  nanoembed search \"when does the train leave?\" mails.jsonl --field body --json
+  nanoembed search \"holiday plans\" notes/ --rerank bge-reranker-base/
+  git log --format=%s | nanoembed search \"faster parsing\" -
 
-With `--json` every result is one line, the nearest first:
-  {\"file\", \"line\", \"text\", \"similarity\"}
-and with `-i jsonl` the line's `id`, if it has one.")]
+Results are `FILE:LINE: TEXT`, the best first. With `--json` every result is one line:
+  {\"file\", \"line\", \"end_line\", \"text\", \"score\", \"similarity\"}
+and for JSON lines their `id`, if they have one. `similarity` is that of the meanings, null with
+`--exact`; `score` is the sum of both scores, each from 0 to 1, 0.7 of it for the meaning, or the
+score of `--exact`, `--meaning`, `--rerank` or `--late` alone.")]
 pub(crate) struct Search {
-    /// Text files; `-` is stdin
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-
     /// The query, in your words
     query: String,
+
+    /// Files and folders; `-` is stdin [default: the present folder]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
 
     /// Number of results
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
-    /// Unit of text that is compared with the query
-    #[arg(long, value_enum, default_value_t = Passage::Line, value_name = "UNIT")]
-    by: Passage,
+    /// Find by the words alone: their stems, and the parts of identifiers
+    #[arg(long, conflicts_with_all = ["meaning", "vectors", "min"])]
+    exact: bool,
 
-    /// Leave out results below this similarity: a cosine, -1 to 1, unless the model says another
-    /// `similarity_fn_name`
+    /// Find by the meaning alone
+    #[arg(long)]
+    meaning: bool,
+
+    /// Leave out results whose meaning is less similar: a cosine, -1 to 1, unless the model says
+    /// another `similarity_fn_name`
     #[arg(long, value_name = "SIMILARITY", value_parser = number)]
     min: Option<f32>,
 
+    /// Kind of vectors that are compared, dense or sparse [default: what the model is made for]
+    #[arg(long, value_parser = choice::<VectorKind>(), value_name = "KIND", help_heading = "Model")]
+    vectors: Option<VectorKind>,
+
+    #[command(flatten)]
+    second_model: SecondModelArgs,
+
+    #[command(flatten)]
+    files: FileArgs,
+
+    /// Print only the names of files with results, the best first
+    #[arg(short = 'l', long, conflicts_with_all = ["json", "context", "scores"], help_heading = "Output")]
+    files_with_matches: bool,
+
+    /// Print whole passages, with N lines of the file before and after them
+    #[arg(short = 'C', long, value_name = "N", value_parser = whole, help_heading = "Output")]
+    context: Option<usize>,
+
+    /// Print score and similarity before each result
+    #[arg(long, help_heading = "Output")]
+    scores: bool,
+
     /// One line of JSON for every result
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["context", "scores"], help_heading = "Output")]
     json: bool,
 
     #[command(flatten)]
     form: FormArgs,
 
     #[command(flatten)]
-    pub(super) embedder: EmbedderArgs,
+    embedder: EmbedderArgs,
+}
+
+/// The arguments about files that are searched.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Files")]
+struct FileArgs {
+    /// Search only files of folders that match GLOB, or that do not match one with `!` before it
+    #[arg(short = 'g', long, value_name = "GLOB", allow_hyphen_values = true)]
+    glob: Vec<String>,
+
+    /// Search only files of folders of this type, such as `md`, `py` or `rust`
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+
+    /// Search hidden files and folders
+    #[arg(long)]
+    hidden: bool,
+
+    /// Search files that `.gitignore` and its like leave out
+    #[arg(long)]
+    no_ignore: bool,
+
+    /// Unit of all texts that is compared with the query, whatever the file
+    #[arg(long, value_enum, value_name = "UNIT")]
+    by: Option<Unit>,
 }
 
 /// A unit of text that is compared with the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Passage {
+enum Unit {
     /// Every line that is not blank
     Line,
-    /// LineWriter up to a blank one
+    /// Lines up to a blank one
     Paragraph,
 }
 
-/// A result. The fields' names are those of the JSON output.
-#[derive(Clone, Debug, Serialize)]
-struct Found {
-    #[serde(serialize_with = "name")]
-    file: Arc<str>,
-    /// The passage's first line, from 1.
-    line: u64,
-    #[serde(flatten, serialize_with = "owned")]
-    kept: Vec<(String, Value)>,
-    text: String,
-    similarity: f32,
-    /// The number of passages before this one.
-    #[serde(skip)]
-    ordinal: u64,
-}
-
-fn name<S: Serializer>(name: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(name)
-}
-
-#[expect(clippy::ptr_arg, reason = "serde wants a reference to the field")]
-fn owned<S: Serializer>(members: &Vec<(String, Value)>, to: S) -> Result<S::Ok, S::Error> {
-    kept(&&members[..], to)
-}
-
-/// The better one is greater: more similar, or earlier.
-impl Ord for Found {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.similarity.total_cmp(&other.similarity).then(other.ordinal.cmp(&self.ordinal))
+impl FileArgs {
+    fn walk(&self) -> Walk {
+        let walk = Walk::default().globs(self.glob.clone()).types(self.types.clone());
+        walk.hidden(self.hidden).no_ignore(self.no_ignore)
     }
 }
-
-impl PartialOrd for Found {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Found {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Found {}
 
 impl Search {
+    /// The models that it reads.
+    pub(super) fn reads(&self) -> Vec<Read<'_>> {
+        let mut reads = self.embedder.model.reads();
+        reads.extend(self.second_model.path().map(|path| Read::Model { path, adapter: None }));
+        reads
+    }
+
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let start = Instant::now();
         self.embedder.model.use_threads()?;
+        self.check()?;
+        let encoder = self.embedder.open(quiet)?;
+        let second = self.second_model.open()?;
+        let collected = Collected::read(&self, &encoder)?;
+        let corpus = &collected.corpus;
+        let (mut hits, tokens) = self.hits(&encoder, corpus, quiet)?;
+        if let Some(second) = &second {
+            let depth = self.depth().min(hits.len());
+            hits.truncate(depth);
+            second.reorder(&self.query, corpus, &mut hits)?;
+        }
+        if let Some(min) = self.min {
+            hits.retain(|hit| hit.similarity.is_some_and(|similarity| similarity >= min));
+        }
+        let results = found(&hits, &collected, self.count as usize, self.files_with_matches);
+        Printed::of(&self).print(&results, &collected)?;
+        if !quiet {
+            collected.warn();
+            say_done("searched", corpus.len() as u64, tokens, start.elapsed());
+        }
+        match results.is_empty() {
+            true => Err(self.nothing(corpus)),
+            false => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    /// The best passages, and the tokens that were embedded for them.
+    fn hits(&self, encoder: &Encoder, corpus: &Corpus, quiet: bool) -> Result<(Vec<Hit>, u64)> {
+        let texts = corpus.texts();
+        let words = (!self.meaning).then(|| Words::new(&texts).scores(&self.query));
+        if self.exact {
+            let scores = Scores { words: words.as_ref().map(|it| &it.scores[..]), meaning: None };
+            return Ok((scores.rank(0.0, self.depth()), 0));
+        }
+        let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
+        let terminal = Terminal::new(quiet);
+        let meaning = compare(encoder, kind, &[&self.query], &texts, &terminal)?;
+        if meaning.query_truncated && !quiet {
+            warn_of_question(Limits::new(encoder));
+        }
+        let weight = match self.embedder.model.model {
+            None => weight_of_built_in(&self.query, corpus),
+            Some(_) => WEIGHT,
+        };
+        if weight < WEIGHT && !quiet {
+            warn(
+                "the built-in model knows English: other languages are found by their words rather than \
+                 their meaning; `--model` with a multilingual one, such as multilingual-e5-small, finds both",
+            );
+        }
+        // A hit on stop words says nothing beside a meaning.
+        let words = words.as_ref().filter(|words| !words.are_stop_words);
+        let scores = Scores {
+            meaning: meaning.similarities.first().map(|it| &it[..]),
+            words: words.map(|it| &it.scores[..]),
+        };
+        Ok((scores.rank(weight, self.depth()), meaning.tokens))
+    }
+
+    /// The number of passages of each kind of score that count.
+    fn depth(&self) -> usize {
+        DEPTH.max(self.count as usize)
+    }
+
+    /// Refuses queries in the old order, and options that mean nothing for passages.
+    fn check(&self) -> Result<()> {
         if self.query.trim().is_empty() {
             return Err(Error::usage("the query is empty"));
         }
-        self.check_form()?;
-        let encoder = self.embedder.open(quiet)?;
-        let measure = encoder.similarity();
-        let reader = self.form.reader()?;
-        if !quiet && self.form.line_format == LineFormat::Text {
-            hint_at_json(&self.files);
-        }
-        let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
-        if !quiet && lengths.iter().any(|length| length.truncated) {
-            warn_of_question(Limits::new(&encoder));
-        }
-        let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
-        let mut passages = Passages::new(self.files.clone(), reader, self.by, self.form.lossy);
-        let mut reading = Reading::begin("searching", bytes, quiet);
-        let mut truncated = Truncated::default();
-        let mut ordinal = 0;
-        // The worst of the best on top, to be replaced.
-        let mut best = BinaryHeap::new();
-        loop {
-            let mut items = passages.next_chunk(CHUNK)?;
-            if items.is_empty() {
-                break;
-            }
-            let texts: Vec<String> = items.iter_mut().filter_map(|item| item.text.take()).collect();
-            let (count, bytes) = (items.len(), items.iter().map(|item| item.bytes).sum());
-            let (vectors, lengths) = encoder.embed_all_as(Role::Document, &texts)?;
-            let embeddings = vectors.rows().zip(lengths);
-            for ((item, text), (vector, length)) in items.into_iter().zip(texts).zip(embeddings) {
-                truncated.count(&item, length.truncated);
-                reading.tokens += length.tokens as u64;
-                ordinal += 1;
-                let similarity = similarity(measure, query.as_slice(), vector);
-                if self.min.is_none_or(|min| similarity >= min) {
-                    let (file, kept) = (item.file.unwrap_or_default(), item.kept);
-                    let found = Found { file, line: item.line, kept, text, similarity, ordinal };
-                    best.push(std::cmp::Reverse(found));
-                }
-                if best.len() > self.count as usize {
-                    best.pop();
-                }
-            }
-            reading.read(count, bytes);
-        }
-        reading.end();
-        let found: Vec<Found> = best.into_sorted_vec().into_iter().map(|found| found.0).collect();
-        self.print(measure, &found)?;
-        if !quiet {
-            passages.warn();
-            truncated.warn(Limits::new(&encoder));
-            reading.say_done("searched");
-        }
-        if found.is_empty() {
-            return Err(Error::not_found(match self.min {
-                Some(min) => format!("nothing is as similar as {min}"),
-                None => "there is no text to search".into(),
-            })
-            .at(self
-                .files
-                .iter()
-                .map(|file| name_of(file))
-                .collect::<Vec<_>>()
-                .join(", ")));
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Refuses options that mean nothing for passages and results of this form.
-    fn check_form(&self) -> Result<()> {
-        if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
-            return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
-        }
+        self.check_order()?;
         if self.form.on_error == OnError::Null {
             return Err(Error::usage(
                 "--on-error null is for a result of every line, not the best",
@@ -212,39 +238,36 @@ impl Search {
         self.form.check_kept(self.json)
     }
 
-    fn print(&self, measure: Similarity, found: &[Found]) -> Result<()> {
-        if self.json {
-            let mut lines = Output::stdout();
-            for found in found {
-                lines.json(found)?;
-            }
-            return lines.finish();
+    /// The query came last once.
+    fn check_order(&self) -> Result<()> {
+        let Some((last, others)) = self.paths.split_last() else { return Ok(()) };
+        let is_stdin = |path: &Path| path == Path::new("-");
+        let first = Path::new(&self.query);
+        let is_file = |path: &Path| is_stdin(path) || path.is_file();
+        if !is_file(first) || is_stdin(last) || last.exists() {
+            return Ok(());
         }
-        // Styles are left out by the stream where nobody sees them.
-        let mut lines = Output::styled()?;
-        let place = |found: &Found| match self.files.len() {
-            1 => found.line.to_string(),
-            _ => format!("{}:{}", found.file, found.line),
+        let others = others.iter().map(|other| format!(" {}", other.display())).collect::<String>();
+        let (query, first) = (last.display(), first.display());
+        Err(Error::usage("the query comes before the files")
+            .with_hint(format!("nanoembed search \"{query}\" {first}{others}")))
+    }
+
+    fn nothing(&self, corpus: &Corpus) -> Error {
+        let names: Vec<String> = self.paths().iter().map(|path| name_of(path)).collect();
+        let message = match self.min {
+            _ if corpus.is_empty() => "there is no text to search".to_owned(),
+            Some(min) => format!("nothing is as similar as {min}"),
+            None => "no passage has a word of the query".to_owned(),
         };
-        let digits = found.iter().map(|found| place(found).chars().count()).max().unwrap_or(1);
-        let dim = Style::new().dimmed();
-        for found in found {
-            let (line, Found { text, similarity, .. }) = (place(found), found);
-            let color = match similarity {
-                _ if measure != Similarity::Cosine => AnsiColor::Green,
-                0.5.. => AnsiColor::Green,
-                0.3.. => AnsiColor::Yellow,
-                _ => AnsiColor::BrightBlack,
-            };
-            let style = Style::new().bold().fg_color(Some(color.into()));
-            let mut parts = text.split('\n');
-            let score = format_args!("{style}{similarity:>6.3}{style:#}  ");
-            let line = format!("{:>digits$}", escape::line(&line));
-            let own = format_args!("{score}{dim}{line}{dim:#}  ");
-            lines.text_after(own, parts.next().unwrap_or_default())?;
-            let indent = " ".repeat(digits + 9);
-            parts.try_for_each(|part| lines.text(format_args!("{indent}{part}")))?;
+        Error::not_found(message).at(names.join(", "))
+    }
+
+    /// The files and folders that are searched.
+    fn paths(&self) -> Vec<PathBuf> {
+        match self.paths.is_empty() {
+            true => vec![PathBuf::from(".")],
+            false => self.paths.clone(),
         }
-        lines.finish()
     }
 }

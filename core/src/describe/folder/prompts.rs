@@ -48,9 +48,9 @@ pub struct FolderPrompts<'a> {
 pub enum FolderPrompt<'n> {
     /// The default prompt.
     Usual,
-    /// The prompt for queries.
+    /// The prompt for queries, or none.
     Query,
-    /// The prompt for documents.
+    /// The prompt for documents, or none.
     Document,
     /// The prompt with this name.
     Named(&'n str),
@@ -123,8 +123,8 @@ impl<'a> FolderPrompts<'a> {
         self.default
     }
 
-    /// The chosen prompt, as JSON spells it; `None` if the model does not have it. A model without
-    /// a default prompt has an empty one.
+    /// The chosen prompt, as JSON spells it; `None` if the model has none of this name. A model
+    /// without a default prompt, or without one for queries or documents, has an empty one.
     #[must_use]
     pub fn choose(&self, wanted: FolderPrompt<'_>) -> Option<&'a str> {
         let called = |wanted: &str| self.named(|name| is(name, wanted));
@@ -133,8 +133,10 @@ impl<'a> FolderPrompts<'a> {
             (FolderPrompt::Usual, Some(default)) => {
                 self.named(|name| chars(default).eq(chars(name)))
             }
-            (FolderPrompt::Query, _) => called(QUERY),
-            (FolderPrompt::Document, _) => DOCUMENT.iter().find_map(|name| called(name)),
+            (FolderPrompt::Query, _) => called(QUERY).or(Some("")),
+            (FolderPrompt::Document, _) => {
+                DOCUMENT.iter().find_map(|name| called(name)).or(Some(""))
+            }
             (FolderPrompt::Named(name), _) => called(name),
         }
     }
@@ -197,7 +199,7 @@ mod tests {
         assert_eq!(prompts.choose(FolderPrompt::Named("odd")), None);
         assert_eq!(prompts.longest(), 3);
         assert_eq!(read("{}").unwrap().choose(FolderPrompt::Usual), Some(""));
-        assert_eq!(read("{}").unwrap().choose(FolderPrompt::Query), None);
+        assert_eq!(read("{}").unwrap().choose(FolderPrompt::Query), Some(""));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Scores exist for a block of queries at a time: memory grows with the length of the text, not
 //! with its square.
 
+use core::ops::Range;
+
 use super::disentangled::{Positions, Terms};
 use super::visible::Visible;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +39,54 @@ pub(in crate::model) struct Head<'a> {
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
+/// A text's rows among those of a pack, whose first rows are those of tokens that all texts share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model) struct TextRows {
+    /// The row of the text's first token, if all are in their place.
+    start: usize,
+    /// Tokens of the text.
+    tokens: usize,
+    /// The number of first tokens that are in the pack's first rows.
+    elsewhere: usize,
+}
+
+impl TextRows {
+    pub(in crate::model) const fn new(start: usize, tokens: usize, elsewhere: usize) -> Self {
+        Self { start, tokens, elsewhere }
+    }
+
+    /// The number of tokens.
+    pub(in crate::model) const fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// The number of tokens in their place.
+    pub(in crate::model) const fn own(&self) -> usize {
+        self.tokens - self.elsewhere()
+    }
+
+    /// The number of first tokens that are not: none in builds for BERT alone.
+    pub(in crate::model) const fn elsewhere(&self) -> usize {
+        if FAMILIES { self.elsewhere } else { 0 }
+    }
+
+    /// The rows of the tokens in their place.
+    pub(in crate::model) const fn own_rows(&self) -> Range<usize> {
+        self.start + self.elsewhere()..self.start + self.tokens
+    }
+
+    /// Returns true if the first tokens are not directly before the others: keys and values of such
+    /// a text are copied to tables of its own.
+    pub(in crate::model) const fn are_apart(&self) -> bool {
+        self.elsewhere() > 0 && self.start > 0
+    }
+
+    /// The row of the first key and value.
+    const fn first_key(&self) -> usize {
+        if self.are_apart() { 0 } else { self.start }
+    }
+}
+
 impl<'a> Head<'a> {
     /// The products of the vectors of positions, if there are any.
     fn terms<'m>(&self, tokens: usize, memory: &'m mut [f32]) -> Result<Option<Terms<'a, 'm>>> {
@@ -55,15 +105,16 @@ impl<'a> Head<'a> {
     }
 }
 
-/// softmax(Q · Kᵀ · scale) · V in f32 for the text of tokens `start..start + tokens`, into the same
-/// tokens of `out`.
+/// softmax(Q · Kᵀ · scale) · V in f32 for the tokens of a text, into their rows of `out`.
 pub(in crate::model) fn attend(
     kernels: &Kernels,
     head: &Head<'_>,
-    (start, tokens): (usize, usize),
+    text: &TextRows,
     scores: &mut [f32],
     out: &mut [f32],
 ) -> Result<()> {
+    let TextRows { start, tokens, .. } = *text;
+    let first_key = text.first_key();
     let Head { queries, keys, values, size, scale, visible, .. } = *head;
     let key_stride = keys.stride;
     let (scores, memory) = match FAMILIES {
@@ -75,20 +126,20 @@ pub(in crate::model) fn attend(
         let places = terms.places();
         (kernels.multiply_f32)(Multiply::new(
             queries.rows(places.start, places.len()),
-            keys.skip(start),
+            keys.skip(first_key),
             terms.by_key,
             terms.key_stride,
             (places.len(), tokens, size),
         )?);
     }
-    let mut first = 0;
+    let mut first = text.elsewhere();
     while first < tokens {
         let block = QUERY_BLOCK.min(tokens - first);
         let rows = start + first;
         let seen = visible.tokens_of(first..first + block, tokens);
         (kernels.multiply_f32)(Multiply::new(
             queries.rows(rows, block),
-            keys.skip(start + seen.start),
+            keys.skip(first_key + seen.start),
             scores,
             key_stride,
             (block, seen.len(), size),
@@ -117,7 +168,7 @@ pub(in crate::model) fn attend(
         }
         (kernels.multiply_f32)(Multiply::new(
             Table { data: scores, stride: key_stride },
-            values.rows(start + seen.start, seen.len()),
+            values.rows(first_key + seen.start, seen.len()),
             out.get_mut(rows * size..).unwrap_or_default(),
             size,
             (block, size, seen.len()),
@@ -155,19 +206,31 @@ pub(in crate::model) struct IntegerHead<'a> {
     pub(in crate::model) terms: &'a mut [f32],
 }
 
+/// The largest code of a query or key of `size` elements.
+#[allow(clippy::cast_precision_loss)] // far below 2²⁴
+fn code_limit(size: usize) -> f32 {
+    (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32
+}
+
 /// The largest code of a value.
 const VALUE_LIMIT: f32 = 32_767.0;
 
 impl IntegerHead<'_> {
     /// Quantises the queries and keys of all tokens.
     pub(in crate::model) fn quantize(&mut self, kernels: &Kernels, head: &Head<'_>) {
-        let Head { queries, keys, size, .. } = *head;
-        #[allow(clippy::cast_precision_loss)] // far below 2²⁴
-        let limit = (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32;
+        let Head { queries, size, .. } = *head;
+        let limit = code_limit(size);
         (kernels.quantize_rows)(queries, size, limit, self.queries, self.query_scales);
-        let codes = (&mut *self.keys, keys.stride);
-        (kernels.quantize_columns)(keys, limit, codes, self.key_scales, self.inverses);
+        self.quantize_keys(kernels, head);
         self.probability_scales.fill(1.0 / PROBABILITY_ONE);
+    }
+
+    /// Quantises the keys, in place of others.
+    pub(in crate::model) fn quantize_keys(&mut self, kernels: &Kernels, head: &Head<'_>) {
+        let Head { keys, size, .. } = *head;
+        let codes = (&mut *self.keys, keys.stride);
+        let limit = code_limit(size);
+        (kernels.quantize_columns)(keys, limit, codes, self.key_scales, self.inverses);
     }
 
     /// As [`attend`], in integers.
@@ -175,12 +238,14 @@ impl IntegerHead<'_> {
         &mut self,
         kernels: &Kernels,
         head: &Head<'_>,
-        (start, tokens): (usize, usize),
+        text: &TextRows,
         out: &mut [f32],
     ) -> Result<()> {
+        let TextRows { start, tokens, .. } = *text;
+        let first_key = text.first_key();
         let Head { values, size, scale, visible, .. } = *head;
         let key_stride = head.keys.stride;
-        let (values, codes) = (values.rows(start, tokens), (&mut *self.values, size));
+        let (values, codes) = (values.rows(first_key, tokens), (&mut *self.values, size));
         (kernels.quantize_columns)(values, VALUE_LIMIT, codes, self.value_scales, self.inverses);
         let size_pairs = size.div_ceil(2);
         let mut terms = head.terms(tokens, &mut *self.terms)?;
@@ -188,14 +253,14 @@ impl IntegerHead<'_> {
             let places = terms.places();
             (kernels.multiply_i16)(MultiplyI16::new(
                 (self.queries.get(places.start * size_pairs * 4..).unwrap_or_default(), size_pairs),
-                (self.keys.get(start * 4..).unwrap_or_default(), key_stride),
+                (self.keys.get(first_key * 4..).unwrap_or_default(), key_stride),
                 size_pairs,
                 self.query_scales.get(places).unwrap_or_default(),
-                self.key_scales.get(start..start + tokens).unwrap_or_default(),
+                self.key_scales.get(first_key..first_key + tokens).unwrap_or_default(),
                 (&mut *terms.by_key, terms.key_stride),
             )?);
         }
-        let mut first = 0;
+        let mut first = text.elsewhere();
         while first < tokens {
             let block = QUERY_BLOCK.min(tokens - first);
             let rows = start + first;
@@ -203,7 +268,7 @@ impl IntegerHead<'_> {
             // Values are stored in pairs.
             seen.start &= !1;
             let token_pairs = seen.len().div_ceil(2);
-            let place = start + seen.start;
+            let place = first_key + seen.start;
             (kernels.multiply_i16)(MultiplyI16::new(
                 (self.queries.get(rows * size_pairs * 4..).unwrap_or_default(), size_pairs),
                 (self.keys.get(place * 4..).unwrap_or_default(), key_stride),

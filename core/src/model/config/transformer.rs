@@ -529,6 +529,11 @@ impl Config {
         }
     }
 
+    /// Returns true if tokens attend to none after them.
+    pub(crate) const fn is_causal(&self) -> bool {
+        FAMILIES && matches!(self.attention.mask, Mask::Causal)
+    }
+
     /// Tokens of the longest text among `tokens`.
     pub(in crate::model) const fn longest(&self, tokens: usize) -> usize {
         if tokens < self.positions { tokens } else { self.positions }

@@ -153,6 +153,12 @@ impl<W: Weights + Sync> Encoder<W> {
         self.compares
     }
 
+    /// Returns true if it computes once the first tokens that several pairs share.
+    #[must_use]
+    pub fn shares_first_tokens(&self) -> bool {
+        self.compares && self.network.shares_first_tokens()
+    }
+
     /// The classes that it tells apart, if it classifies.
     #[must_use]
     pub const fn classes(&self) -> Option<&Classes> {

@@ -212,6 +212,7 @@ impl<W: Weights + Sync> Encoder<W> {
         let (tokenizer, network, sparse, multi) = open().map_err(|error| asked.fault(error))?;
         let found = asked.into_found()?;
         let classes = Classes::new(described, &network, &Labels::default())?;
+        let pairs = Pairs::new(described, network.shares_first_tokens())?;
         let model = Self {
             weights,
             network,
@@ -219,7 +220,7 @@ impl<W: Weights + Sync> Encoder<W> {
             requantizing: Requantizing::default(),
             prompts: Prompts::default(),
             compares: described.compares(),
-            pairs: Pairs::new(described)?,
+            pairs,
             classes,
             sparse,
             multi,

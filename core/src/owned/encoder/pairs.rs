@@ -14,6 +14,8 @@ pub(super) struct Pairs {
     template: Option<PairTemplate>,
     /// The token that is cut off at the end.
     padding: Option<u32>,
+    /// True if the model computes once what several prompts begin with.
+    shares: bool,
 }
 
 /// A question and a text.
@@ -21,11 +23,14 @@ pub(super) type Pair<'t> = (&'t str, &'t str);
 
 /// Two questions and texts without a common last token, as sentence-transformers has them.
 const FILLERS: [&str; 2] = ["0", "1 2 3 4"];
+/// Two texts without a common first token.
+const UNLIKE: [&str; 2] = ["0", "a"];
 
 impl Pairs {
-    pub(super) fn new(described: &FolderModel) -> Result<Self> {
+    /// The pairs of a model, which computes once what prompts begin with if it `shares` that.
+    pub(super) fn new(described: &FolderModel, shares: bool) -> Result<Self> {
         let template = described.template.as_ref().map(PairTemplate::copy).transpose()?;
-        Ok(Self { template, padding: described.padding() })
+        Ok(Self { template, padding: described.padding(), shares })
     }
 
     /// Returns true if there is a place for an instruction.
@@ -54,6 +59,10 @@ impl Pairs {
             pair.ids.pop();
         }
         pair.types.truncate(pair.ids.len());
+        if let Some(template) = self.template.as_ref().filter(|_| self.shares) {
+            let texts = Filled { instruction, query, document };
+            pair.shared = Prompt { template, tokenizer }.start(&texts, &pair.ids, session)?;
+        }
         Ok(pair)
     }
 }
@@ -82,7 +91,24 @@ impl Prompt<'_> {
             let (places, end) = (ids.iter_mut().rev().take(kept), end.iter().rev());
             places.zip(end).for_each(|(place, id)| *place = *id);
         }
-        Ok(TokenizedPair { types: filled(ids.len(), 0)?, ids, truncated })
+        Ok(TokenizedPair { types: filled(ids.len(), 0)?, ids, truncated, shared: 0 })
+    }
+
+    /// The number of ids, of those of a prompt, that all prompts with this instruction and this
+    /// question begin with. There are others after them.
+    fn start(
+        &self,
+        texts: &Filled<'_>,
+        prompt: &[u32],
+        session: &mut TextSession,
+    ) -> Result<usize> {
+        let mut common = prompt.len().saturating_sub(1);
+        for document in UNLIKE {
+            let ids = self.ids(&Filled { document, ..*texts }, session)?;
+            let pairs = prompt.iter().zip(&ids).take(common);
+            common = pairs.take_while(|(a, b)| a == b).count();
+        }
+        Ok(common)
     }
 
     /// The ids that all prompts with this instruction end with.

@@ -1,10 +1,13 @@
 //! Tokens to vectors and logits.
 
+use alloc::vec::Vec;
+
 use super::Encoder;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{append, push};
 use crate::model::{Batch, Observer, Parallel, Plan, Weights};
-use crate::owned::Session;
 use crate::owned::empty_texts::embed_nonempty;
+use crate::owned::{Session, TokenizedPair};
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
@@ -91,22 +94,36 @@ impl<W: Weights + Sync> Encoder<W> {
         self.network.states(&weights, session, parallel, texts, each, observe)
     }
 
-    /// The logits of tokenised pairs, one for each class, into `out`.
+    /// The logits of tokenised pairs, one for each class, into `out`. All have the same
+    /// [shared](TokenizedPair::shared) tokens, which are computed once for as many pairs as fit the
+    /// session.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OtherModel`] if the model does not [compare](Self::compares) texts; as
+    /// [`ErrorKind::OtherModel`] if the model does not [compare](Self::compares) texts;
+    /// [`ErrorKind::InvalidArgument`] if pairs share other tokens; as
     /// [`TokenEncoder::logits`](crate::owned::TokenEncoder::logits).
     pub fn classify<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,
         parallel: &P,
-        texts: &Batch<'_>,
+        pairs: &[TokenizedPair],
         out: &mut [f32],
     ) -> Result<()> {
         if !self.compares {
             return Err(OTHER_MODEL);
         }
+        let shared = pairs.first().map_or(0, |pair| pair.shared);
+        if pairs.iter().any(|pair| pair.shared != shared) {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        let (mut ids, mut types, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in pairs {
+            append(&mut ids, &pair.ids)?;
+            append(&mut types, &pair.types)?;
+            push(&mut lengths, pair.ids.len())?;
+        }
+        let texts = &Batch { types: &types, shared, ..Batch::new(&ids, &lengths) };
         let weights = self.requantizing.over(&self.weights);
         match self.network.labels() {
             // Its modules end with the scores of classes.

@@ -69,31 +69,19 @@ pub enum Prefix {
     Text(String),
     /// The model's prompt of this name.
     Named(String),
-    /// The model's prompt for questions.
+    /// The model's prompt for questions, or none.
     Query,
-    /// The model's prompt for texts that answer questions.
+    /// The model's prompt for texts that answer questions, or none.
     Document,
 }
 
-/// The prompt that a model does not have.
+/// The name of a prompt that a model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoPrompt<'p> {
-    /// The one of this name.
-    Named(&'p str),
-    /// One for questions.
-    Query,
-    /// One for texts that answer questions.
-    Document,
-}
+pub struct NoPrompt<'p>(pub &'p str);
 
 impl fmt::Display for NoPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Named(name) => write!(f, "no prompt {name:?}"),
-            Self::Query => f.write_str("no prompt for a query"),
-            Self::Document => f.write_str("no prompt for a document"),
-        }
+        write!(f, "no prompt {:?}", self.0)
     }
 }
 
@@ -250,26 +238,26 @@ impl Prompts {
         Ok(metadata)
     }
 
-    /// The text that is to stand before others.
+    /// The text that is to stand before others. There is none for queries or documents if the model
+    /// has none for them: its default prompt is for texts without a role, as in
+    /// sentence-transformers.
     ///
     /// # Errors
     ///
-    /// The prompt that the model does not have.
+    /// The named prompt that the model does not have.
     pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> core::result::Result<&'p str, NoPrompt<'p>> {
         let found = |name: &str| self.by_name.get(name).map(String::as_str);
-        let named = |name: &'p str| found(name).ok_or(NoPrompt::Named(name));
+        let named = |name: &'p str| found(name).ok_or(NoPrompt(name));
         match wanted {
             Prefix::Text(text) => Ok(text),
             Prefix::Named(name) => named(name),
-            Prefix::Query => found(QUERY).ok_or(NoPrompt::Query),
-            Prefix::Document => DOCUMENT.into_iter().find_map(found).ok_or(NoPrompt::Document),
+            Prefix::Query => Ok(found(QUERY).unwrap_or_default()),
+            Prefix::Document => Ok(DOCUMENT.into_iter().find_map(found).unwrap_or_default()),
             Prefix::Usual => self.default.as_deref().map_or(Ok(""), named),
         }
     }
 
-    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`,
-    /// and none if the model has none for it: its default prompt is for texts without a role, as in
-    /// sentence-transformers.
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`.
     ///
     /// # Errors
     ///
@@ -279,11 +267,7 @@ impl Prompts {
         role: &'p Prefix,
         wanted: &'p Prefix,
     ) -> core::result::Result<&'p str, NoPrompt<'p>> {
-        match (role, wanted) {
-            (Prefix::Usual, _) => self.choose(wanted),
-            (_, Prefix::Usual) => Ok(self.choose(role).unwrap_or_default()),
-            _ => self.choose(wanted),
-        }
+        self.choose(if *wanted == Prefix::Usual { role } else { wanted })
     }
 }
 
@@ -316,7 +300,7 @@ mod tests {
         assert_eq!(prompts.choose(&Prefix::Document), Ok("p: "));
         assert_eq!(prompts.choose(&Prefix::Text("x".into())), Ok("x"));
         let odd = Prefix::Named("odd".into());
-        assert_eq!(prompts.choose(&odd), Err(NoPrompt::Named("odd")));
+        assert_eq!(prompts.choose(&odd), Err(NoPrompt("odd")));
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Named("none".into())), Ok(""));
         let mut again = Prompts::default();
@@ -324,7 +308,7 @@ mod tests {
             prompts.metadata().unwrap().iter().all(|(key, value)| again.take(key, value).unwrap())
         );
         assert_eq!(again, prompts);
-        assert_eq!(Prompts::default().choose(&Prefix::Query), Err(NoPrompt::Query));
+        assert_eq!(Prompts::default().choose(&Prefix::Query), Ok(""));
         assert_eq!(Prompts::default().choose(&Prefix::Usual), Ok(""));
     }
 

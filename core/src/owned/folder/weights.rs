@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderModel, FolderResult, Modules, Texts, object};
+use super::{FolderFault, FolderModel, FolderResult, Modules, SPARSE_LAYER, Texts, object};
 use crate::limit::{collected, joined, push, spelled};
 use crate::model::HeadModule;
 use crate::text::json::chars;
@@ -16,11 +16,15 @@ pub const WEIGHTS: &str = "model.safetensors";
 /// The file that says which files hold the weights, where they are several.
 pub const WEIGHTS_INDEX: &str = "model.safetensors.index.json";
 
+/// The end of the name of a layer's file beside the modules.
+const LAYER_ENDING: &str = ".safetensors";
+
 impl FolderModel {
     /// The paths of the safetensors files that hold the weights: [one](WEIGHTS), or the parts that
-    /// [`model.safetensors.index.json`](WEIGHTS_INDEX) names, and one for each module with
-    /// weights after the pooling.
-    /// `is_there` says whether a file is in the folder; it is asked only where there is an index.
+    /// [`model.safetensors.index.json`](WEIGHTS_INDEX) names, one for each module with weights
+    /// after the pooling, and those of [layers beside the modules](Self::layers_beside) that are
+    /// there. `is_there` says whether a file is in the folder; it is asked only where there is an
+    /// index, or may be such a layer.
     ///
     /// # Errors
     ///
@@ -65,14 +69,29 @@ impl FolderModel {
         for folder in folders {
             push(&mut files, joined(&[&folder?, WEIGHTS])?)?;
         }
+        for layer in self.layers_beside() {
+            let file = joined(&[folder, layer, LAYER_ENDING])?;
+            if is_there(&file) {
+                push(&mut files, file)?;
+            }
+        }
         Ok(files)
     }
 
     /// The prefix of the names of the tensors in the file at this path: the folder of a module
-    /// after the pooling, and empty for the model itself.
+    /// after the pooling, that of a layer beside the modules, and empty for the model itself.
     #[must_use]
     pub fn tensor_prefix<'p>(&self, path: &'p str) -> &'p str {
         let folder = path.rfind('/').map_or("", |end| path.get(..=end).unwrap_or_default());
+        let name = path.strip_prefix(folder).and_then(|name| name.strip_suffix(LAYER_ENDING));
+        let layer = self.layers_beside().iter().find(|layer| name == Some(layer));
+        if let Some(layer) = layer {
+            return if *layer == SPARSE_LAYER {
+                "sparse_linear/linear."
+            } else {
+                "colbert_linear/linear."
+            };
+        }
         let head = self.modules.iter().flat_map(|modules| &modules.head);
         let mut folders = head.filter_map(HeadModule::folder);
         let is_known = folders.any(|known| folder.strip_suffix('/') == Some(known));

@@ -243,6 +243,7 @@ impl Pipeline {
                 ids: reserved(kept.0 + kept.1 + around)?,
                 types: reserved(kept.0 + kept.1 + around)?,
                 truncated: kept != (texts.0.len(), texts.1.len()),
+                shared: 0,
             };
             for item in self.pair.items() {
                 let ids = match &item.part {

@@ -8,13 +8,14 @@
 //!    residual and norm.
 
 use super::layout::{HeadLayout, Layout};
+use super::pack::Pack;
 use super::positions::{Angles, Biases, position_vectors, relative_biases};
 use super::workspace::Workspace;
 use super::{Batch, Transformer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
 use crate::kernel::{self, Strides, Table};
-use crate::model::block::attention::{Head, attend};
+use crate::model::block::attention::{Head, TextRows, attend};
 use crate::model::block::disentangled::Positions;
 use crate::model::block::experts::{Experts, Part, mix};
 use crate::model::block::feed_forward::{activate, gate};
@@ -35,6 +36,7 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     run: &'a Run<'a, W, P>,
     observe: &'a Observer<'a>,
     layout: &'a Layout,
+    pack: Pack,
     lengths: &'a [usize],
     /// See [`Batch::attended`].
     attended: &'a [usize],
@@ -101,11 +103,11 @@ where
         model: &'a Transformer<L>,
         run: &'a Run<'a, W, P>,
         observe: &'a Observer<'a>,
-        texts: &Batch<'a>,
+        (texts, pack): (&Batch<'a>, Pack),
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
         let Batch { ids, types, lengths, attended, .. } = *texts;
-        let tokens = ids.len();
+        let tokens = pack.tokens();
         let Workspace {
             layout,
             hidden,
@@ -142,6 +144,7 @@ where
             run,
             observe,
             layout,
+            pack,
             lengths,
             attended,
             tokens,
@@ -235,6 +238,11 @@ where
         self.tokens.div_ceil(self.layout.jobs.max(1))
     }
 
+    /// The rows of the shared tokens, if there are any, and of each text.
+    fn texts(&self) -> impl Iterator<Item = TextRows> {
+        self.pack.shared_rows().into_iter().chain(self.pack.rows(self.lengths))
+    }
+
     /// Rows of the attention's input: tokens, and vectors of positions.
     const fn inputs(&self) -> usize {
         if FAMILIES { self.tokens + self.positions.count } else { self.tokens }
@@ -253,10 +261,15 @@ where
         let positions = if FAMILIES { embedding.positions } else { Some(0) };
         let token_types = !FAMILIES || embedding.token_types;
         let mut rows = sums.chunks_exact_mut(width.max(1));
-        let (mut ids, mut types) = (ids.iter(), types.iter());
-        for &length in self.lengths {
+        let (mut ids, mut types) = (ids, types.iter());
+        for text in self.texts() {
             let mut padded = 0;
-            for (position, (&id, row)) in ids.by_ref().zip(rows.by_ref()).take(length).enumerate() {
+            let own = match self.pack.shared_rows() == Some(text) {
+                true => ids.get(..text.own()),
+                false => ids.split_off(..text.tokens()).and_then(|ids| ids.get(text.elsewhere()..)),
+            };
+            let own = own.ok_or(TOO_SMALL)?.iter().zip(rows.by_ref());
+            for (position, (&id, row)) in (text.elsewhere()..).zip(own) {
                 let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
                 let word = embedding.placeholders.row(id);
                 run.read_row(&model.word, word as usize, row, staging.tile)?;
@@ -453,9 +466,10 @@ where
         let angles = self.angles.for_layer(config.has_window(layer));
         let heads = stride.checked_div(size).unwrap_or(0);
         let mut rest = vectors;
-        for &length in self.lengths {
-            let text = split_off(&mut rest, length * stride).ok_or(TOO_SMALL)?;
-            rope.turn_all(angles, text, (heads, size));
+        for text in self.texts() {
+            let angles = angles.get(text.elsewhere() * size..).unwrap_or_default();
+            let rows = split_off(&mut rest, text.own() * stride).ok_or(TOO_SMALL)?;
+            rope.turn_all(angles, rows, (heads, size));
         }
         Ok(())
     }
@@ -470,27 +484,61 @@ where
         out: &mut [f32],
     ) -> Result<()> {
         let kernels = self.run.kernels;
-        let mut start = 0;
+        let copies = if self.pack.shared() > 0 { self.layout.copied_floats(head.size) } else { 0 };
+        let (copies, floats) = floats.split_at_mut_checked(copies).ok_or(TOO_SMALL)?;
         if !matches!(input, Input::Floats(_)) {
             let codes =
                 self.layout.integer_head((self.inputs(), self.tokens, head.size), floats, bytes);
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
-            for (text, &length) in self.lengths.iter().enumerate() {
+            for (text, rows) in self.texts().enumerate() {
+                if rows.are_apart() {
+                    let own = &self.with_own_keys(head, &rows, copies)?;
+                    codes.quantize_keys(kernels, own);
+                    codes.attend(kernels, own, &rows, out)?;
+                    continue;
+                }
                 let mut narrowed = None;
                 let head = self.head_in(text, head, &mut narrowed);
-                codes.attend(kernels, head, (start, length), out)?;
-                start += length;
+                codes.attend(kernels, head, &rows, out)?;
             }
         } else {
-            for (text, &length) in self.lengths.iter().enumerate() {
+            for (text, rows) in self.texts().enumerate() {
+                if rows.are_apart() {
+                    let own = &self.with_own_keys(head, &rows, copies)?;
+                    attend(kernels, own, &rows, floats, out)?;
+                    continue;
+                }
                 let mut narrowed = None;
                 let head = self.head_in(text, head, &mut narrowed);
-                attend(kernels, head, (start, length), floats, out)?;
-                start += length;
+                attend(kernels, head, &rows, floats, out)?;
             }
         }
         Ok(())
+    }
+
+    /// The head with copies of the keys and values of one text, one after the other.
+    fn with_own_keys<'m>(
+        &self,
+        head: &Head<'m>,
+        text: &TextRows,
+        copies: &'m mut [f32],
+    ) -> Result<Head<'m>> {
+        let (size, stride) = (head.size, self.layout.copied_key_stride());
+        let (keys, values) = copies.split_at_mut_checked(stride * size).ok_or(TOO_SMALL)?;
+        let (shared, own) = (text.elsewhere(), text.own_rows());
+        for (row, to) in keys.chunks_exact_mut(stride.max(1)).enumerate() {
+            let from = head.keys.rows(row, 1).data;
+            let (first, rest) = to.split_at_mut_checked(shared).ok_or(TOO_SMALL)?;
+            copy(first, from);
+            copy(rest, from.get(own.clone()).ok_or(TOO_SMALL)?);
+        }
+        let tokens = (0..shared).chain(own);
+        for (token, to) in tokens.zip(values.chunks_exact_mut(size.max(1))) {
+            copy(to, head.values.rows(token, 1).data);
+        }
+        let keys = Table { data: keys, stride };
+        Ok(Head { keys, values: Table { data: values, stride: size }, ..*head })
     }
 
     /// The head in a text, of which it may attend to the first tokens alone: then in `narrowed`.

@@ -1,5 +1,6 @@
 //! The division of scratch memory.
 
+use super::pack::longest_copied;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
@@ -71,6 +72,8 @@ pub(super) struct Layout {
     pub(super) rows: usize,
     /// Tokens of the longest text.
     longest: usize,
+    /// Tokens of the longest text whose keys and values are copied: none unless the model is causal.
+    copied: usize,
     pub(super) jobs: usize,
     /// The heads of layers with a window, or of all.
     local: HeadLayout,
@@ -133,6 +136,7 @@ impl Layout {
             tokens,
             rows,
             longest: config.longest(tokens),
+            copied: if config.is_causal() { longest_copied(tokens) } else { 0 },
             jobs,
             local: HeadLayout::new(local, jobs),
             global: HeadLayout::new(global, jobs),
@@ -256,12 +260,23 @@ impl Layout {
             product(&[self.head_floats(heads), count]),
             product(&[key_stride, QUERY_BLOCK]),
             self.position_terms(),
+            self.copied_floats(heads.size),
             self.if_quantized(sum(&[
                 product(&[rows, 2]),
                 heads.size + QUERY_BLOCK,
                 larger(rows, heads.size),
             ])),
         ])
+    }
+
+    /// Floats of the copied keys and values of a head.
+    pub(super) const fn copied_floats(&self, size: usize) -> usize {
+        product(&[sum(&[self.copied_key_stride(), self.copied]), size])
+    }
+
+    /// The stride of these keys.
+    pub(super) const fn copied_key_stride(&self) -> usize {
+        if FAMILIES { key_stride(self.copied) } else { 0 }
     }
 
     /// Floats of the products of positions with keys and queries.

@@ -9,16 +9,19 @@
 //!    residual and norm.
 //!
 //! Several texts are packed into one list of tokens: the weights are streamed once for all of them,
-//! attention stays within each text, and nothing is padded.
+//! attention stays within each text, and nothing is padded. First tokens that texts of a causal model
+//! have in common, such as a reranker's prompt and question, are in the list once.
 
 mod forward;
 mod layout;
+mod pack;
 mod positions;
 pub mod requantize;
 mod summaries;
 pub mod workspace;
 
 use self::forward::Pass;
+use self::pack::Pack;
 use self::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
@@ -68,13 +71,18 @@ pub struct Batch<'a> {
     /// are. The others, such as those that a query is filled up with, attend to them and have
     /// states. Builds for BERT alone ignore it.
     pub attended: &'a [usize],
+    /// The number of first tokens that all texts have in common and that are computed once for
+    /// several texts, for heads that take the last token's state alone. With quantised activations,
+    /// these tokens are quantised apart from the others, so that a text has the same bits among any
+    /// others. Causal models alone take them, without `types` and `attended`.
+    pub shared: usize,
 }
 
 impl<'a> Batch<'a> {
     /// Texts of these lengths, all of whose tokens count in pooling and are of the first type.
     #[must_use]
     pub const fn new(ids: &'a [u32], lengths: &'a [usize]) -> Self {
-        Self { ids, types: &[], lengths, skipped: 0, attended: &[] }
+        Self { ids, types: &[], lengths, skipped: 0, attended: &[], shared: 0 }
     }
 }
 
@@ -118,7 +126,8 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     }
 
     /// Calls `each` with the number of each text and the hidden states of its tokens, `[tokens,
-    /// hidden]`, in order, and `observe` with the input of every linear layer.
+    /// hidden]`, in order, and `observe` with the input of every linear layer. The states of
+    /// [shared](Batch::shared) tokens are left out.
     ///
     /// As many texts as fit the workspace are computed together.
     ///
@@ -127,9 +136,10 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
     /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
     /// for; [`ErrorKind::InvalidArgument`] for one without tokens, if the lengths do not add up, if
-    /// the numbers of types and ids differ, for types that the model does not have, or if the
-    /// numbers of attended tokens do not fit the lengths; the first error from `each`, and any error
-    /// of reading the weights.
+    /// the numbers of types and ids differ, for types that the model does not have, if the numbers
+    /// of attended tokens do not fit the lengths, or if texts do not share the tokens that they are
+    /// said to, have no others or the model is not causal; the first error from `each`, and any
+    /// error of reading the weights.
     pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -153,6 +163,9 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
             return Err(INVALID);
         }
         self.check_texts(&texts, workspace.layout.tokens)?;
+        if FAMILIES && texts.shared > 0 && !self.shares(&texts) {
+            return Err(INVALID);
+        }
         self.pass(run, &texts, workspace, observe, each)
     }
 
@@ -165,14 +178,15 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         observe: &Observer<'_>,
         each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let Batch { mut ids, mut types, mut lengths, mut attended, .. } = *texts;
+        let Batch { mut ids, mut types, mut lengths, mut attended, shared, .. } = *texts;
         let mut number = 0;
         while !lengths.is_empty() {
-            let (texts, tokens) = pack(lengths, workspace.layout.tokens);
-            let (these, rest) = ids.split_at_checked(tokens).ok_or(INVALID)?;
+            let pack = Pack::new(lengths, workspace.layout.tokens, shared);
+            let Pack { texts, ids: count, .. } = pack;
+            let (these, rest) = ids.split_at_checked(count).ok_or(INVALID)?;
             let (these_lengths, rest_lengths) = lengths.split_at_checked(texts).ok_or(INVALID)?;
             let (these_types, rest_types) = match FAMILIES && !types.is_empty() {
-                true => types.split_at_checked(tokens).ok_or(INVALID)?,
+                true => types.split_at_checked(count).ok_or(INVALID)?,
                 false => (types, types),
             };
             let (these_attended, rest_attended) = match FAMILIES && !attended.is_empty() {
@@ -184,10 +198,11 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 attended: these_attended,
                 ..Batch::new(these, these_lengths)
             };
-            Pass::run(self, run, observe, &these, workspace)?;
-            let mut hidden = &*workspace.hidden;
-            for length in these_lengths {
-                let states = length * self.config.hidden;
+            Pass::run(self, run, observe, (&these, pack), workspace)?;
+            let shared = pack.shared() * self.config.hidden;
+            let mut hidden = workspace.hidden.get(shared..).ok_or(INVALID)?;
+            for rows in pack.rows(these_lengths) {
+                let states = rows.own() * self.config.hidden;
                 let (states, rest) = hidden.split_at_checked(states).ok_or(INVALID)?;
                 each(number, states)?;
                 number += 1;
@@ -197,6 +212,18 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
             attended = rest_attended;
         }
         Ok(())
+    }
+
+    /// Returns true if texts of at least one token share their first tokens as they say.
+    fn shares(&self, texts: &Batch<'_>) -> bool {
+        let Batch { ids, types, lengths, attended, shared, .. } = *texts;
+        let (first, mut rest) = (ids.get(..shared), ids);
+        let begins_so = |&length: &usize| {
+            let text = rest.split_off(..length);
+            length > shared && text.is_some_and(|text| text.get(..shared) == first)
+        };
+        let plain = types.is_empty() && attended.is_empty();
+        self.config.is_causal() && plain && lengths.iter().all(begins_so)
     }
 
     fn check_texts(&self, texts: &Batch<'_>, room: usize) -> Result<()> {
@@ -223,17 +250,4 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         }
         Ok(())
     }
-}
-
-/// The number of leading texts that fit `room` tokens (at least one), and their tokens.
-fn pack(lengths: &[usize], room: usize) -> (usize, usize) {
-    let (mut texts, mut tokens) = (0, 0);
-    for &length in lengths {
-        if texts > 0 && tokens + length > room {
-            break;
-        }
-        texts += 1;
-        tokens += length;
-    }
-    (texts, tokens)
 }

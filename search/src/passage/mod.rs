@@ -1,0 +1,123 @@
+//! Texts as passages: the parts that are compared with a query.
+//!
+//! | form | passages |
+//! |---|---|
+//! | Markdown, HTML | a heading with its section |
+//! | plain text | paragraphs; lines where no line is blank |
+//! | source code | functions and classes, by blank lines and indentation |
+//!
+//! A passage is whole up to the model's limit; longer ones are cut at sentences, or lines of code, and
+//! begin with the end of the one before.
+
+mod code;
+mod html;
+mod markdown;
+mod paragraphs;
+mod sections;
+mod sentences;
+
+use std::borrow::Cow;
+use std::path::Path;
+
+/// The size of texts in a model's tokens.
+pub trait Measure: Sync {
+    /// The number of tokens that the model takes, those around a text included.
+    fn limit(&self) -> usize;
+
+    /// The number of tokens of a text with those around it; `None` if it exceeds the limit.
+    fn tokens(&self, text: &str) -> Option<usize>;
+}
+
+/// A part of a text that is compared with queries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// The text as it is in the file.
+    pub text: String,
+    /// The headings, or classes and functions, around it, the outermost first; may be empty.
+    pub heading: String,
+    /// The number of its first line, from 1.
+    pub line: u64,
+    /// The number of its last line.
+    pub end_line: u64,
+}
+
+impl Passage {
+    /// The text as models read it: after the headings around it.
+    #[must_use]
+    pub fn with_heading(&self) -> Cow<'_, str> {
+        match self.heading.is_empty() {
+            true => Cow::Borrowed(&self.text),
+            false => Cow::Owned(format!("{}\n{}", self.heading, self.text)),
+        }
+    }
+}
+
+/// The form of a text, by which it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// Headings with `#`, or underlined.
+    Markdown,
+    /// Markup is removed.
+    Html,
+    /// Paragraphs between blank lines; lines without any.
+    Plain,
+    /// Paragraphs between blank lines.
+    Paragraphs,
+    /// Each line that is not blank.
+    Lines,
+    /// Source code of any language.
+    Code,
+    /// One text, whatever its lines.
+    Whole,
+    /// A JSON object in each line. [`passages`] takes the lines as they stand: their texts are for
+    /// the caller to read.
+    JsonLines,
+}
+
+const MARKDOWN: [&str; 7] = ["md", "markdown", "mdown", "mdx", "mkd", "qmd", "rmd"];
+const HTML: [&str; 3] = ["html", "htm", "xhtml"];
+const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
+const CODE: [&str; 93] = [
+    "ada", "adb", "ads", "asm", "bash", "bat", "bzl", "c", "cc", "cfg", "clj", "cljs", "cmake",
+    "conf", "cpp", "cr", "cs", "css", "cu", "cuh", "cxx", "d", "dart", "dts", "el", "elm", "erl",
+    "ex", "exs", "f", "f90", "fish", "fs", "fsx", "gd", "glsl", "go", "gradle", "graphql",
+    "groovy", "h", "hcl", "hh", "hpp", "hs", "hxx", "ini", "ino", "java", "jl", "js", "json",
+    "json5", "jsx", "kt", "kts", "lisp", "lua", "m", "mjs", "mk", "ml", "mli", "mm", "nim", "nix",
+    "pas", "php", "pl", "pm", "proto", "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "s", "scala",
+    "scm", "scss", "sh", "sql", "svelte", "swift", "tcl", "tf", "toml", "ts", "tsx", "vue", "zig",
+];
+const MORE_CODE: [&str; 6] = ["v", "vhd", "xml", "yaml", "yml", "zsh"];
+
+impl Form {
+    /// The form of a file, by the ending of its name.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let is_of = |list: &[&str]| list.contains(&&*ending);
+        match () {
+            () if is_of(&MARKDOWN) => Self::Markdown,
+            () if is_of(&HTML) => Self::Html,
+            () if is_of(&JSON_LINES) => Self::JsonLines,
+            () if is_of(&CODE) || is_of(&MORE_CODE) => Self::Code,
+            () => Self::Plain,
+        }
+    }
+}
+
+/// The passages of a text, in their order.
+#[must_use]
+pub fn passages(form: Form, text: &str, measure: &dyn Measure) -> Vec<Passage> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut cut = sentences::Cut::new(measure);
+    match form {
+        Form::Markdown => markdown::split(text, &mut cut),
+        Form::Html => html::split(text, &mut cut),
+        Form::Plain => paragraphs::split(text, &mut cut),
+        Form::Paragraphs => paragraphs::split_at_blank_lines(text, &mut cut),
+        Form::Lines | Form::JsonLines => paragraphs::split_lines(text, &mut cut),
+        Form::Code => code::split(text, &mut cut),
+        Form::Whole => cut.prose("", text, 1),
+    }
+    cut.passages
+}
