@@ -216,6 +216,8 @@ pub struct Kernels {
 impl Kernels {
     /// The portable table, which runs everywhere.
     #[must_use]
+    // As for `detect`.
+    #[cfg_attr(feature = "pipeline", inline(never))]
     pub const fn portable() -> Self {
         portable::TABLE
     }

@@ -7,14 +7,13 @@ use nanoembed_core::format::safetensors::{SafetensorsPlan, SafetensorsWriter};
 use nanoembed_core::owned::folder::{ADAPTER, Adapter};
 use nanoembed_core::tensor::{Dtype, TensorSpec};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 use regex_lite::{Regex, RegexBuilder};
 
 use super::tensor::le_bytes;
 use crate::error::{Error, Result, name_of};
 use crate::folder::adapter::FolderAdapter;
-use crate::hashed;
 use crate::stored::{FileSet, Stored};
+use crate::{hashed, parallel};
 
 /// The adapter's weights, and the form of them that only Python reads.
 const WEIGHTS: &str = "adapter_model.safetensors";
@@ -108,8 +107,12 @@ impl Change<'_> {
         let size = |of: &Stored<'_>| of.values.shape().cols().unwrap_or(0).max(1) as usize;
         let (rank, cols) = (size(outer), size(inner));
         let (inner, outer, mut values) = (inner.all()?, outer.all()?, self.original.all()?);
-        let rows = values.par_chunks_mut(cols).zip(outer.par_chunks(rank));
-        rows.for_each(|(row, outer)| add_product(row, outer, &inner, self.scale));
+        let rows = values.chunks_mut(cols).zip(outer.chunks(rank));
+        let added = parallel::try_each(rows, &|(row, outer)| {
+            add_product(row, outer, &inner, self.scale);
+            Ok(())
+        });
+        added.map_err(|error| Error::in_file(&self.original.name, error))?;
         Ok(values)
     }
 }

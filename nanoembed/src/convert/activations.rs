@@ -15,7 +15,6 @@ use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan, We
 use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::quant::int8::{CodeRange, add_squares};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 
 use crate::checkpoint::Checkpoint;
 use crate::convert::calibration::Calibration;
@@ -81,7 +80,7 @@ impl Calibration {
             progress.advance(1);
             sums
         };
-        let sums = parallel::gathered(texts.par_iter().map(observed)).map_err(failed)?;
+        let sums = parallel::gathered(texts.iter(), &observed).map_err(failed)?;
         Ok(Self { naming, columns: roots(sums).map_err(failed)? })
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use nanoembed_core::quant::int8::{CodeRange, groups, quantize_row};
 use nanoembed_core::{Error as CoreError, limit};
-use rayon::prelude::*;
+
+use crate::parallel;
 
 /// A matrix of codes, the scales of each row's groups of columns, and the scales of the columns, if
 /// it has any.
@@ -25,8 +26,9 @@ pub fn quantize<'c>(
     let groups = groups(cols);
     let mut codes = limit::filled(values.len(), 0)?;
     let mut scales = limit::filled(values.len() / cols * groups, 0.0)?;
-    let rows = values.par_chunks_exact(cols).zip(codes.par_chunks_exact_mut(cols));
-    rows.zip(scales.par_chunks_exact_mut(groups)).try_for_each(|((row, codes), scales)| {
+    let rows = values.chunks_exact(cols).zip(codes.chunks_exact_mut(cols));
+    let rows = rows.zip(scales.chunks_exact_mut(groups));
+    parallel::try_each(rows, &|((row, codes), scales)| {
         quantize_row(&divided(row, columns)?, range, codes, scales);
         Ok(())
     })?;

@@ -12,7 +12,6 @@ use nanoembed_core::quant::int8::{CodeRange, groups};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::checkpoint::Checkpoint;
@@ -22,6 +21,7 @@ use crate::convert::calibration::Calibration;
 use crate::convert::int8;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
+use crate::parallel;
 use crate::progress::Progress;
 
 choices! {
@@ -345,7 +345,8 @@ fn write_tensor(
     let error = match stored.dtype {
         Dtype::I8 => {
             let codes = int8::quantize(&values, tensor.cols(), &stored.columns, stored.range)?;
-            let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols())?);
+            let error =
+                parallel::squared_error(&values, &int8::dequantize(&codes, tensor.cols())?)?;
             let numbers = codes.scales.len().saturating_add(codes.columns.len());
             bytes = limit::reserved(codes.codes.len().saturating_add(numbers.saturating_mul(4)))?;
             bytes.extend(codes.codes.iter().map(|code| code.cast_unsigned()));
@@ -358,24 +359,20 @@ fn write_tensor(
             let back = limit::exactly(halves.iter().map(|x| x.to_f32()))?;
             bytes = limit::reserved(halves.len().saturating_mul(2))?;
             bytes.extend(halves.iter().flat_map(|x| x.to_le_bytes()));
-            squared_error(&values, &back)
+            parallel::squared_error(&values, &back)?
         }
         _ => {
             bytes = le_bytes(&values)?;
             0.0
         }
     };
-    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    let power = parallel::power(&values)?;
     if !error.is_finite() || !power.is_finite() {
         return Err(CoreError::without_offset(ErrorKind::NotFinite));
     }
     let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
     tally.add(tensor, name, bytes.len() as u64, (error, power))?;
     writer.data(&bytes)
-}
-
-fn squared_error(a: &[f32], b: &[f32]) -> f64 {
-    a.par_iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
 }
 
 /// The sorted index over a vocabulary: two tensors.

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::spool::Spool;
 use crate::layer_names::{NamesFile, translation};
+use crate::parallel;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 
@@ -228,8 +228,10 @@ fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Difference> {
         0 => Sums::default(),
         1 => piece(0)?,
         pieces => {
-            let pieces = (0..pieces).into_par_iter().map(piece);
-            pieces.try_reduce(Sums::default, |a, b| Ok(a.and(b)))?
+            let sums = parallel::gathered(0..pieces, &|index| Ok(piece(index)));
+            let sums = sums.map_err(|error| Error::in_file(&left.name, error))?;
+            sums.into_iter()
+                .try_fold(Sums::default(), |all, sums| Ok::<_, Error>(all.and(sums?)))?
         }
     };
     let norms = sums.a.sqrt() * sums.b.sqrt();

@@ -11,7 +11,6 @@ use nanoembed_core::format::finalfusion::Storage;
 use nanoembed_core::kernel::{self, FloatOperand, Product, Strides};
 use nanoembed_core::words::{Scored, SearchMemory, TopK, normalize};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 
 use super::file::Indexed;
 use crate::error::Result;
@@ -58,7 +57,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
         let part_rows = total.div_ceil(parts).max(1024);
         let starts = limit::exactly((0..total).step_by(part_rows as usize))?;
         let copied = |rows: &[Scored]| limit::exactly(rows.iter().copied());
-        let found = parallel::gathered(starts.par_iter().map(|&start| {
+        let found = parallel::gathered(starts.into_iter(), &|start| {
             let rows = start..total.min(start.saturating_add(part_rows));
             let length = limit.saturating_mul(skip.len());
             let mut memory = limit::filled(length, Scored::default())?;
@@ -69,7 +68,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
                 false => self.offer_cosines(rows, queries, &mut tops)?,
             }
             limit::gathered(tops.iter().map(|top| copied(top.rows())))
-        }))?;
+        })?;
         limit::gathered(skip.iter().enumerate().map(|(query, skip)| {
             let mut memory = limit::filled(limit, Scored::default())?;
             let mut top = TopK::new(&mut memory, skip);

@@ -7,7 +7,6 @@ use nanoembed_core::format::finalfusion::{Storage, StorageSpec};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::words::{DROPPED, Memory, Words, is_dropped, normalize};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 
 use super::derivation;
 use super::file::WordFile;
@@ -19,11 +18,14 @@ use super::write::fifu;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
+use crate::parallel;
 use crate::progress::{Observer, Progress};
 use crate::signature::foreign;
 
 /// The number of rows that are encoded at a time.
 const BLOCK_ROWS: usize = 4096;
+/// Rows of these that a thread encodes at once.
+const PIECE_ROWS: usize = 64;
 
 /// The vectors of a `.fifu` file on their way to codes: parts of each become numbers of centroids
 /// that are trained on them (product quantisation).
@@ -335,17 +337,24 @@ impl RowReader<'_, '_> {
         let blocks = encoded.codes.chunks_mut(BLOCK_ROWS * spec.parts);
         for (first, codes) in (0..rows).step_by(BLOCK_ROWS).zip(blocks) {
             let measures = &mut measures[..codes.len() / spec.parts];
-            measures
-                .par_iter_mut()
-                .zip(codes.par_chunks_exact_mut(spec.parts))
-                .enumerate()
-                .try_for_each_init(memory, |memory, (at, (measures, codes))| {
-                    let (row, scratch) = memory.as_mut().map_err(|error| failed(*error))?;
-                    let norm = self.read(first + at as u64, row)?;
-                    codes.copy_from_slice(quantizer.encode(row, scratch));
-                    *measures = (norm, quantizer.squared_error(scratch));
-                    Ok(())
-                })?;
+            let pieces = measures.chunks_mut(PIECE_ROWS);
+            let pieces = pieces.zip(codes.chunks_mut(PIECE_ROWS * spec.parts)).enumerate();
+            let encoded_piece = |(piece, (measures, codes)): (usize, (&mut [_], &mut [u8]))| {
+                let (mut row, mut scratch) = memory()?;
+                let first = first + (piece * PIECE_ROWS) as u64;
+                let rows = measures.iter_mut().zip(codes.chunks_exact_mut(spec.parts));
+                for (at, (measures, codes)) in (first..).zip(rows) {
+                    let norm = match self.read(at, &mut row) {
+                        Ok(norm) => norm,
+                        Err(error) => return Ok(Err(error)),
+                    };
+                    codes.copy_from_slice(quantizer.encode(&row, &mut scratch));
+                    *measures = (norm, quantizer.squared_error(&scratch));
+                }
+                Ok(Ok(()))
+            };
+            let results = parallel::gathered(pieces, &encoded_piece).map_err(failed)?;
+            results.into_iter().collect::<Result<()>>()?;
             for &(norm, error) in &*measures {
                 let square = f64::from(norm) * f64::from(norm);
                 encoded.squared_error += error * square;

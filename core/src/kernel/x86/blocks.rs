@@ -358,26 +358,49 @@ impl Layout for Q8_0 {
     }
 }
 
-/// A function for a table.
+/// The loop over tiles, which is most of the code: compiled once for each machine, not for each
+/// layout.
+trait Tiles: Machine {
+    /// See [`tiles`]; the product's groups are blocks.
+    ///
+    /// # Safety
+    ///
+    /// As there, and for [`Machine`].
+    unsafe fn tiles(
+        product: ProductGroups<'_>,
+        part: (Part, bool),
+        panel: &Panel,
+        next: &mut Prefetcher,
+    );
+}
+
+/// A function for a table, and its loop over tiles.
 macro_rules! entry {
     ($name:ident, $machine:ty, $features:literal) => {
+        impl Tiles for $machine {
+            #[target_feature(enable = $features)]
+            unsafe fn tiles(
+                product: ProductGroups<'_>,
+                part: (Part, bool),
+                panel: &Panel,
+                next: &mut Prefetcher,
+            ) {
+                // Loops over a constant number of columns are unrolled.
+                let mut product = ProductGroups { group: BLOCK_COLS, ..product };
+                // SAFETY: upheld by the caller; this function has the instructions.
+                unsafe { tiles::<Self>(&mut product, part, panel, next) }
+            }
+        }
+
         /// See [`ProductBlocks`].
         pub(super) fn $name(product: ProductBlocks<'_>) {
             #[target_feature(enable = $features)]
-            fn inner<L: Layout>(product: ProductBlocks<'_>) {
+            fn inner(product: ProductBlocks<'_>) {
                 // SAFETY: this function has the instructions.
-                unsafe { multiply::<$machine, L>(product) }
+                unsafe { multiply::<$machine>(product) }
             }
             // SAFETY: a table is returned only after its CPU features were detected.
-            unsafe {
-                match product.layout {
-                    BlockLayout::Q4_0 => inner::<Q4_0>(product),
-                    BlockLayout::Q4_1 => inner::<Q4_1>(product),
-                    BlockLayout::Q5_0 => inner::<Q5_0>(product),
-                    BlockLayout::Q5_1 => inner::<Q5_1>(product),
-                    BlockLayout::Q8_0 => inner::<Q8_0>(product),
-                }
-            }
+            unsafe { inner(product) }
         }
     };
 }
@@ -397,8 +420,8 @@ impl Factors {
 }
 
 #[inline(always)]
-unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
-    let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
+unsafe fn multiply<M: Bytes + Tiles>(product: ProductBlocks<'_>) {
+    let ProductBlocks { x, rest, layout, blocks, bias, out, tokens, cols, strides } = product;
     // Without tokens there is no output to point into.
     if tokens == 0 {
         return;
@@ -407,7 +430,8 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
         Some(rest) => (rest.codes.as_ptr(), rest.scales.as_ptr()),
         None => NO_REST,
     };
-    let row_bytes = cols / BLOCK_COLS * L::LAYOUT.bytes();
+    let block_bytes = layout.bytes();
+    let row_bytes = cols / BLOCK_COLS * block_bytes;
     let mut panel = Panel::new();
     let (mut scales, mut minima) = (Factors::new(), Factors::new());
     for (tile, bias) in bias.chunks(TILE_ROWS).enumerate() {
@@ -419,7 +443,7 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
             // there are `bias.len()` rows of blocks, and that everything written is inside the
             // output.
             unsafe {
-                let start = row * row_bytes + column / BLOCK_COLS * L::LAYOUT.bytes();
+                let start = row * row_bytes + column / BLOCK_COLS * block_bytes;
                 let places: [*const u8; TILE_ROWS] = core::array::from_fn(|r| {
                     blocks.as_ptr().add(start + r.min(bias.len() - 1) * row_bytes)
                 });
@@ -427,23 +451,32 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
                 let passes = 1 + tokens.div_ceil(M::TOKENS);
                 let steps = width / BLOCK_COLS * (TILE_ROWS / M::LANES) * passes;
                 let next = places[0].wrapping_add(bias.len() * row_bytes);
-                let bytes = bias.len() * width / BLOCK_COLS * L::LAYOUT.bytes();
+                let bytes = bias.len() * width / BLOCK_COLS * block_bytes;
                 let mut next = Prefetcher::new(next, 1, bytes, 0, steps * FETCHES);
-                fill::<M, L>((&places, width, &mut next), &mut panel, (&mut scales, &mut minima));
+                let from = (&places, width, &mut next);
+                let to = (&mut panel, &mut scales, &mut minima);
+                let is_wide = match layout {
+                    BlockLayout::Q4_0 => fill::<M, Q4_0>(from, to),
+                    BlockLayout::Q4_1 => fill::<M, Q4_1>(from, to),
+                    BlockLayout::Q5_0 => fill::<M, Q5_0>(from, to),
+                    BlockLayout::Q5_1 => fill::<M, Q5_1>(from, to),
+                    BlockLayout::Q8_0 => fill::<M, Q8_0>(from, to),
+                };
                 let factors = (scales.0.as_ptr().cast(), minima.0.as_ptr().cast());
                 let w = GroupedRows { codes: &[], scales: &[], minima: &[] };
                 let out = out.get_unchecked_mut(row * strides.row..);
                 let group = BLOCK_COLS;
-                let mut product = ProductGroups { x, w, bias, out, tokens, cols, group, strides };
+                let product = ProductGroups { x, w, bias, out, tokens, cols, group, strides };
                 let part = Part { column, cols: width, from_bias: column == 0, factors, rest };
-                tiles::<M>(&mut product, (part, L::WIDE), &panel, &mut next);
+                M::tiles(product, (part, is_wide), &panel, &mut next);
             }
             column += width;
         }
     }
 }
 
-/// Fills the panel and the factors with `cols` columns from `places` on.
+/// Fills the panel and the factors with `cols` columns from `places` on; returns true if codes have
+/// 8 bits.
 ///
 /// # Safety
 ///
@@ -452,9 +485,8 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
 #[inline(always)]
 unsafe fn fill<M: Bytes, L: Layout>(
     (places, cols, next): (&[*const u8; TILE_ROWS], usize, &mut Prefetcher),
-    panel: &mut Panel,
-    (scales, minima): (&mut Factors, &mut Factors),
-) {
+    (panel, scales, minima): (&mut Panel, &mut Factors, &mut Factors),
+) -> bool {
     let vectors = TILE_ROWS / M::LANES;
     let panel = panel.as_mut_ptr();
     let (scales, minima): (*mut f32, *mut f32) =
@@ -479,4 +511,5 @@ unsafe fn fill<M: Bytes, L: Layout>(
             }
         }
     }
+    L::WIDE
 }

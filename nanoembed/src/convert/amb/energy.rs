@@ -11,7 +11,6 @@ use nanoembed_core::limit;
 use nanoembed_core::model::{Batch, Config, InOrder, Observer as Seen, Plan};
 use nanoembed_core::owned::{Encoder, FileWeights, Session, TextSession};
 use nanoembed_core::{Error as CoreError, ErrorKind};
-use rayon::prelude::*;
 
 use super::probes::probes;
 use crate::causal::weights::ModelWeights;
@@ -21,8 +20,8 @@ use crate::convert::activations;
 use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::error::{Error, NO_MEMORY, Result};
-use crate::hashed;
 use crate::progress::{Observer, Progress};
+use crate::{hashed, parallel};
 
 /// Tokens of real texts that are looked at: more take longer and change little.
 const MAX_TOKENS: usize = 16_384;
@@ -249,16 +248,17 @@ impl Products {
         }
         let lines = cols.div_ceil(rayon::current_num_threads()).max(1);
         let x = Table { data: &self.waiting, stride: cols };
-        let parts = self.part.par_chunks_mut(lines * cols);
-        parts.zip(transposed.par_chunks(lines * rows)).for_each(|(part, columns)| {
+        let parts = self.part.chunks_mut(lines * cols).zip(transposed.chunks(lines * rows));
+        parallel::try_each(parts, &|(part, columns)| {
             let columns = Table { data: columns, stride: rows };
             let shape = (part.len() / cols, cols, rows);
             // Never refused: the slices are as long as the shape asks for.
             if let Ok(multiply) = Multiply::new(columns, x, part, cols, shape) {
                 (kernels.multiply_f32)(multiply);
             }
-        });
-        self.sums.par_iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += part);
+            Ok(())
+        })?;
+        self.sums.iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += part);
         self.rows += rows;
         self.waiting.clear();
         Ok(())

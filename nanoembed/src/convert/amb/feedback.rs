@@ -11,6 +11,8 @@ use nanoembed_core::tensor::ScaledCodes;
 use nanoembed_core::{Error as CoreError, limit};
 use rayon::prelude::*;
 
+use crate::parallel;
+
 /// The share of its mean that is added to the diagonal of H: with few texts, H is uncertain.
 const DAMPING: f64 = 0.003;
 
@@ -72,8 +74,8 @@ impl Feedback {
         // An error in column j costs as much as the inverse of U's diagonal, squared.
         let costs = (0..self.cols).map(|j| 1.0 / self.factor[j * self.cols + j].powi(2));
         let costs: Vec<f32> = limit::exactly(costs)?;
-        let rows = values.par_chunks_exact_mut(self.cols).zip(scales.par_chunks_exact_mut(blocks));
-        rows.enumerate().for_each(|(row, (values, scales))| {
+        let rows = values.chunks_exact_mut(self.cols).zip(scales.chunks_exact_mut(blocks));
+        parallel::try_each(rows.enumerate(), &|(row, (values, scales))| {
             for (index, scale) in scales.iter_mut().enumerate() {
                 let (start, full) = (index * block, is_full(row * blocks + index));
                 let weights = ColumnWeights::new(&costs[start..start + block], 0);
@@ -92,7 +94,8 @@ impl Feedback {
                     }
                 }
             }
-        });
+            Ok(())
+        })?;
         Ok(scales)
     }
 }
@@ -126,13 +129,14 @@ fn invert_lower(l: &[f64], n: usize) -> Result<Vec<f64>, CoreError> {
     // Column c of the inverse solves L x = e_c; kept as rows of the transpose, so that threads
     // share nothing.
     let mut columns = limit::filled(n * n, 0.0)?;
-    columns.par_chunks_exact_mut(n).enumerate().for_each(|(c, x)| {
+    parallel::try_each(columns.chunks_exact_mut(n).enumerate(), &|(c, x)| {
         x[c] = 1.0 / l[c * n + c];
         for i in c + 1..n {
             let sum: f64 = l[i * n + c..i * n + i].iter().zip(&x[c..i]).map(|(a, b)| a * b).sum();
             x[i] = -sum / l[i * n + i];
         }
-    });
+        Ok(())
+    })?;
     let mut inverse = limit::filled(n * n, 0.0)?;
     for (c, column) in columns.chunks_exact(n).enumerate() {
         for (i, x) in column.iter().enumerate() {

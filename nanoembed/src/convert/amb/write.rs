@@ -8,7 +8,6 @@ use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::{self, adaptive, amb_block};
 use nanoembed_core::tensor::{Arrangement, Dtype, Encoding, ScaledCodes, Shape, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::AmbOptions;
@@ -185,7 +184,7 @@ fn stored(
         }
         _ => Ok(None),
     };
-    let all = parallel::gathered(tensors.par_iter().zip(&stored).map(measured));
+    let all = parallel::gathered(tensors.iter().zip(&stored), &measured);
     let mut candidates: Vec<Candidate> = limit::reserved(tensors.len()).map_err(no_memory)?;
     let mut places: Vec<&mut Stored> = limit::reserved(tensors.len()).map_err(no_memory)?;
     for (candidate, stored) in all.map_err(no_memory)?.into_iter().zip(&mut stored) {
@@ -288,9 +287,10 @@ fn quantize(
         codes.data_bytes(piece as u64, 0).and_then(|bytes| usize::try_from(bytes).ok());
     match piece_bytes {
         Some(piece_bytes) if codes.arrangement == Arrangement::Interleaved && piece > 0 => {
-            values.par_chunks(piece).zip(out.par_chunks_mut(piece_bytes)).try_for_each(
-                |(values, out)| amb_block::quantize(codes, values, energy, out).map(|_| ()),
-            )
+            let pieces = values.chunks(piece).zip(out.chunks_mut(piece_bytes));
+            parallel::try_each(pieces, &|(values, out)| {
+                amb_block::quantize(codes, values, energy, out).map(|_| ())
+            })
         }
         _ => amb_block::quantize(codes, values, energy, out).map(|_| ()),
     }
@@ -308,8 +308,8 @@ fn count(
     let weight = Weight::new(spec.shape, encoding).map_err(fail)?;
     let mut back = limit::filled(values.len(), 0.0)?;
     quant::dequantize_weight(&weight, 0, &mut back)?;
-    let error: f64 = values.par_iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
-    let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
+    let error = parallel::squared_error(values, &back)?;
+    let power = parallel::power(values)?;
     if !error.is_finite() || !power.is_finite() {
         return Err(fail(ErrorKind::NotFinite));
     }

@@ -4,7 +4,6 @@ use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
 use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use rayon::prelude::*;
 
 use super::types::{HQQ_GROUP, QuantType, Scheme};
 use crate::error::{Error, Result};
@@ -138,24 +137,24 @@ fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<A
         Scheme::F8q8 => {
             let bytes = values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES;
             let mut blocks = limit::filled(bytes, 0)?;
-            let parts = blocks.par_chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
-            parts
-                .zip(values.par_chunks(PIECE_BLOCKS * f8q8::BLOCK_ELEMENTS))
-                .try_for_each(|(blocks, values)| f8q8::quantize(values, blocks))
-                .ok_or(REFUSED)?;
+            let pieces = blocks.chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
+            let pieces = pieces.zip(values.chunks(PIECE_BLOCKS * f8q8::BLOCK_ELEMENTS));
+            parallel::try_each(pieces, &|(blocks, values)| {
+                f8q8::quantize(values, blocks).ok_or(REFUSED)
+            })?;
             (Form::F8q8, vec![blocks])
         }
         Scheme::Mxfp4 => {
             let group = usize::try_from(MXFP4_GROUP).unwrap_or(32);
             let mut codes = limit::filled(values.len() / 2, 0)?;
             let mut scales = limit::filled(values.len() / group, 0)?;
-            let parts = codes
-                .par_chunks_mut(PIECE_BLOCKS * group / 2)
-                .zip(scales.par_chunks_mut(PIECE_BLOCKS));
-            parts
-                .zip(values.par_chunks(PIECE_BLOCKS * group))
-                .try_for_each(|((codes, scales), values)| mxfp4::quantize(values, codes, scales))
-                .ok_or(REFUSED)?;
+            let pieces = codes
+                .chunks_mut(PIECE_BLOCKS * group / 2)
+                .zip(scales.chunks_mut(PIECE_BLOCKS))
+                .zip(values.chunks(PIECE_BLOCKS * group));
+            parallel::try_each(pieces, &|((codes, scales), values)| {
+                mxfp4::quantize(values, codes, scales).ok_or(REFUSED)
+            })?;
             (Form::Mxfp4, vec![codes, scales])
         }
     };
@@ -171,9 +170,10 @@ const PIECE_BLOCKS: usize = 1024;
 fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, CoreError> {
     let blocks = values.len() / dtype.block_elements();
     let mut data = limit::filled(blocks * dtype.block_bytes(), 0)?;
-    data.par_chunks_mut(PIECE_BLOCKS * dtype.block_bytes())
-        .zip(values.par_chunks(PIECE_BLOCKS * dtype.block_elements()))
-        .try_for_each(|(data, values)| quantize(dtype, values, data))?;
+    let pieces = data
+        .chunks_mut(PIECE_BLOCKS * dtype.block_bytes())
+        .zip(values.chunks(PIECE_BLOCKS * dtype.block_elements()));
+    parallel::try_each(pieces, &|(data, values)| quantize(dtype, values, data))?;
     Ok(data)
 }
 
@@ -182,7 +182,7 @@ fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, CoreError
 fn affine(values: &[f32], row: usize, bits: u8) -> std::result::Result<Arrays, CoreError> {
     let group_size: u8 = if row.is_multiple_of(64) { 64 } else { 32 };
     let group = usize::from(group_size);
-    let largest = values.par_iter().map(|x| x.abs()).reduce(|| 0.0, f32::max);
+    let largest = values.iter().fold(0.0, |largest, x| f32::max(largest, x.abs()));
     let dtype = if largest < 30_000.0 { Dtype::F16 } else { Dtype::F32 };
     let float = dtype.block_bytes();
     let groups = values.len() / group;
@@ -190,17 +190,15 @@ fn affine(values: &[f32], row: usize, bits: u8) -> std::result::Result<Arrays, C
     let mut codes = limit::filled(groups * code_bytes, 0)?;
     let mut scales = limit::filled(groups * float, 0)?;
     let mut biases = limit::filled(groups * float, 0)?;
-    let floats = scales
-        .par_chunks_mut(PIECE_BLOCKS * float)
-        .zip(biases.par_chunks_mut(PIECE_BLOCKS * float));
-    codes
-        .par_chunks_mut(PIECE_BLOCKS * code_bytes)
+    let floats =
+        scales.chunks_mut(PIECE_BLOCKS * float).zip(biases.chunks_mut(PIECE_BLOCKS * float));
+    let pieces = codes
+        .chunks_mut(PIECE_BLOCKS * code_bytes)
         .zip(floats)
-        .zip(values.par_chunks(PIECE_BLOCKS * group))
-        .try_for_each(|((codes, (scales, biases)), values)| {
-            afq::quantize(values, bits, group_size, dtype, codes, scales, biases)
-        })
-        .ok_or(REFUSED)?;
+        .zip(values.chunks(PIECE_BLOCKS * group));
+    parallel::try_each(pieces, &|((codes, (scales, biases)), values)| {
+        afq::quantize(values, bits, group_size, dtype, codes, scales, biases).ok_or(REFUSED)
+    })?;
     let form = Form::Afq { bits, group_size, dtype };
     Ok(Arrays { form, arrays: vec![codes, scales, biases] })
 }
@@ -227,8 +225,8 @@ fn half_quadratic(values: &[f32], bits: u8) -> std::result::Result<Arrays, CoreE
         hqq::quantize(&gathered, bits, group, &mut out).ok_or(REFUSED)?;
         Ok((codes, scales, zeros))
     };
-    let parts = (0..groups.div_ceil(COLUMNS)).into_par_iter().map(|at| part(at * COLUMNS));
-    let parts: Vec<Columns> = parallel::gathered(parts)?;
+    let parts: Vec<Columns> =
+        parallel::gathered(0..groups.div_ceil(COLUMNS), &|at| part(at * COLUMNS))?;
     let mut codes = limit::reserved(packed_rows * groups)?;
     for row in 0..packed_rows {
         for (part, scales, _) in &parts {
@@ -248,19 +246,18 @@ fn half_quadratic(values: &[f32], bits: u8) -> std::result::Result<Arrays, CoreE
 /// The difference between `weight` and `values`.
 fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
     const PIECE: usize = 1 << 16;
-    let pieces = values.par_chunks(PIECE).enumerate().map(|(index, values)| {
+    let losses = parallel::gathered(values.chunks(PIECE).enumerate(), &|(index, values)| {
         let mut back = limit::filled(values.len(), 0.0)?;
         Dequantizer::detect().dequantize_weight(weight, index * PIECE, &mut back)?;
         let error: f64 =
             values.iter().zip(&back).map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2)).sum();
         let power: f64 = values.iter().map(|x| f64::from(*x).powi(2)).sum();
-        Ok::<_, CoreError>(Loss { error, power })
+        Ok(Loss { error, power })
     });
-    pieces
-        .try_reduce(Loss::default, |a, b| {
-            Ok(Loss { error: a.error + b.error, power: a.power + b.power })
-        })
-        .map_err(|error| Error::input(error.kind(), error.message()))
+    let losses = losses.map_err(|error| Error::input(error.kind(), error.message()))?;
+    Ok(losses
+        .iter()
+        .fold(Loss::default(), |a, b| Loss { error: a.error + b.error, power: a.power + b.power }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A product quantiser for the rows of a `.fifu` file.
 
 use nanoembed_core::{Error, limit};
-use rayon::prelude::*;
 
 use super::Numbers;
 use super::kmeans::{self, Centroids, Rounds};
@@ -40,6 +39,8 @@ pub struct Spec {
 
 /// The number of times that the rotation and the centroids are fitted to each other.
 const ROTATIONS: usize = 10;
+/// Vectors that a thread encodes at once.
+const PIECE_ROWS: usize = 64;
 
 /// Centroids and what comes before them.
 #[derive(Debug)]
@@ -70,12 +71,12 @@ impl Quantizer {
         };
         let mut quantizer = Self { spec, rotation, parts: Vec::new() };
         let turned = quantizer.turned(vectors)?;
-        quantizer.parts = parallel::gathered((0..spec.parts).into_par_iter().map(|part| {
+        quantizer.parts = parallel::gathered(0..spec.parts, &|part| {
             let seed = Numbers::new(spec.seed).below(usize::MAX) as u64 ^ part as u64;
             let rounds = Rounds { centroids: spec.centroids, rounds: spec.rounds, seed };
             let points = column(&turned, spec, part)?;
             Ok(kmeans::train(&points, spec.cols / spec.parts, rounds)?.0)
-        }))?;
+        })?;
         if spec.rotation == RotationKind::Opq {
             for _ in 0..ROTATIONS {
                 quantizer.turn_on(vectors)?;
@@ -89,25 +90,24 @@ impl Quantizer {
     fn turn_on(&mut self, vectors: &[f32]) -> Result<(), Error> {
         let spec = self.spec;
         let mut targets = limit::filled(vectors.len(), 0.0)?;
-        vectors
-            .par_chunks_exact(spec.cols)
-            .zip(targets.par_chunks_exact_mut(spec.cols))
-            .try_for_each_init(
-                || self.scratch(),
-                |scratch, (vector, target)| {
-                    let scratch = scratch.as_mut().map_err(|error| *error)?;
-                    let codes = self.encode(vector, scratch);
-                    target.iter_mut().zip(self.centroids(codes)).for_each(|(to, x)| *to = x);
-                    Ok(())
-                },
-            )?;
+        let piece = spec.cols * PIECE_ROWS;
+        let pieces = vectors.chunks(piece).zip(targets.chunks_mut(piece));
+        parallel::try_each(pieces, &|(vectors, targets)| {
+            let mut scratch = self.scratch()?;
+            let targets = targets.chunks_exact_mut(spec.cols);
+            for (vector, target) in vectors.chunks_exact(spec.cols).zip(targets) {
+                let codes = self.encode(vector, &mut scratch);
+                target.iter_mut().zip(self.centroids(codes)).for_each(|(to, x)| *to = x);
+            }
+            Ok(())
+        })?;
         self.rotation = Some(rotation::towards(vectors, &targets, spec.cols)?);
         drop(targets);
         let turned = self.turned(vectors)?;
-        let parts = std::mem::take(&mut self.parts).into_par_iter().enumerate();
-        self.parts = parallel::gathered(parts.map(|(part, centroids)| {
+        let parts = std::mem::take(&mut self.parts).into_iter().enumerate();
+        self.parts = parallel::gathered(parts, &|(part, centroids)| {
             Ok(kmeans::improve(&column(&turned, spec, part)?, centroids, 3)?.0)
-        }))?;
+        })?;
         Ok(())
     }
 
@@ -117,10 +117,11 @@ impl Quantizer {
         };
         let mut turned = limit::filled(vectors.len(), 0.0)?;
         let cols = self.spec.cols;
-        turned
-            .par_chunks_exact_mut(cols)
-            .zip(vectors.par_chunks_exact(cols))
-            .for_each(|(to, from)| rotation.apply(from, to));
+        let rows = turned.chunks_exact_mut(cols).zip(vectors.chunks_exact(cols));
+        parallel::try_each(rows, &|(to, from)| {
+            rotation.apply(from, to);
+            Ok(())
+        })?;
         Ok(turned)
     }
 
