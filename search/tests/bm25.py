@@ -21,5 +21,5 @@ def score(query, passage):
 
 print('const EXPECTED: [(&str, [f32; 4]); %d] = [' % len(QUERIES))
 for text, terms in QUERIES.items():
-    print(f'    ("{text}", [{", ".join(f"{score(terms.split(), p):.8}" if score(terms.split(), p) else "0.0" for p in passages)}]),')
+    print(f'    ("{text}", [{", ".join(f"{score(terms.split(), p):.7}" if score(terms.split(), p) else "0.0" for p in passages)}]),')
 print('];')

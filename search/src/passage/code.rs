@@ -4,6 +4,7 @@
 //! passages; one that the model does not take whole is cut into the blocks inside it, under its first
 //! line, and at lines where there are none.
 
+use super::head;
 use super::sentences::Cut;
 
 /// Blocks with fewer lines, such as imports, are joined with the next.
@@ -114,8 +115,7 @@ fn signature<'t>(lines: &[Line<'t>]) -> &'t str {
             .any(|mark| text.starts_with(mark))
     };
     let name = texts().find(is_name).or_else(|| texts().next()).unwrap_or_default();
-    let most = name.floor_char_boundary(120);
-    name.get(..most).unwrap_or(name).trim_end_matches(['{', ':', ' '])
+    head(name, 120).trim_end_matches(['{', ':', ' '])
 }
 
 fn joined(lines: &[Line<'_>]) -> String {

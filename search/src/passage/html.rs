@@ -3,6 +3,7 @@
 //! The text has as many line ends before each of its letters as the file, so that lines count the
 //! same in both.
 
+use super::head;
 use super::sections::{self, Heading};
 use super::sentences::Cut;
 
@@ -116,8 +117,7 @@ impl Page {
     /// Adds the character of an entity; returns what follows.
     fn entity<'m>(&mut self, markup: &'m str) -> &'m str {
         // The longest name of HTML has 31 letters.
-        let most = markup.floor_char_boundary(33);
-        let named = markup.get(1..most).and_then(|start| start.split_once(';'));
+        let named = head(markup, 33).strip_prefix('&').and_then(|start| start.split_once(';'));
         let spelled = named.and_then(|(name, _)| spelled(name));
         if let (Some(spelled), Some((name, _))) = (spelled, named) {
             self.put(&spelled);

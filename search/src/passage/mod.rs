@@ -105,6 +105,13 @@ impl Form {
     }
 }
 
+/// The beginning of a text: at most so many bytes, whole letters.
+fn head(text: &str, most: usize) -> &str {
+    let most = most.min(text.len());
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
 /// The passages of a text, in their order.
 #[must_use]
 pub fn passages(form: Form, text: &str, measure: &dyn Measure) -> Vec<Passage> {

@@ -1,6 +1,6 @@
 //! Texts that a model takes whole, or cut at sentences where they are longer.
 
-use super::{Measure, Passage};
+use super::{Measure, Passage, head};
 
 /// The share of the limit, at most, that a part repeats of the one before.
 const OVERLAP: usize = 8;
@@ -140,12 +140,11 @@ impl<'m> Cut<'m> {
         let mut at = 0;
         while let Some(rest) = sentence.get(at..).filter(|rest| !rest.is_empty()) {
             // As many bytes as tokens: a token has at least one, but for rare letters.
-            let most = rest.floor_char_boundary(room.max(4));
-            let head = rest.get(..most).unwrap_or(rest);
+            let head = head(rest, room.max(4));
             let space = head.rfind(char::is_whitespace).filter(|space| *space > 0);
             let length = match space {
-                Some(space) if most < rest.len() => space,
-                _ => most.max(1),
+                Some(space) if head.len() < rest.len() => space,
+                _ => head.len().max(1),
             };
             let piece = rest.get(..length).unwrap_or(rest);
             let tokens = self.count(piece, room).unwrap_or(room);
@@ -191,9 +190,8 @@ fn line_end(text: &str) -> usize {
 /// The length of the first sentence, with the blank after it: it ends at a full stop and its like, at
 /// a blank line, and before an item of a list.
 fn sentence_end(text: &str) -> usize {
-    let mut letters = text.char_indices().peekable();
     let mut has_ended = false;
-    while let Some((at, letter)) = letters.next() {
+    for (at, letter) in text.char_indices() {
         let after = at + letter.len_utf8();
         match letter {
             '。' | '！' | '？' | '｡' => return after,

@@ -21,12 +21,15 @@ const AT_ONCE: usize = 256;
 /// Warnings about files that are printed one by one.
 const MOST_WARNINGS: usize = 5;
 
+/// Members of a JSON line to write beside its results.
+type Members = Vec<(String, Value)>;
+
 /// Passages, and what belongs to them.
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) corpus: Corpus,
     /// Members of JSON lines to write beside results, by the number of the passage.
-    pub(super) records: HashMap<usize, Vec<(String, Value)>>,
+    pub(super) records: HashMap<usize, Members>,
     /// The text of stdin.
     pub(super) stdin: Option<String>,
     left_out: LeftOut,
@@ -36,7 +39,7 @@ pub(super) struct Collected {
 /// The passages of a file, with the members of JSON lines.
 #[derive(Default)]
 struct Content {
-    passages: Vec<(Passage, Option<Vec<(String, Value)>>)>,
+    passages: Vec<(Passage, Option<Members>)>,
     /// The errors of lines that could not be used.
     left_out: Vec<String>,
     /// The text, if it is that of stdin.
