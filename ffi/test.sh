@@ -288,7 +288,7 @@ sizes() {
     can_size || return 0
     sizes_of --no-default-features --features small
     sizes_are_told 4
-    for limit in size_words:$((26 * 1024)) size_reader_too:$((129 * 1024)); do
+    for limit in size_words:$((26 * 1024)) size_reader_too:$((130 * 1024)); do
         name=${limit%:*}
         [ "$(awk -v name="$name" '$6 ~ name "$" { print $1 }' "$scratch/sizes")" -le "${limit#*:}" ]
     done

@@ -46,18 +46,14 @@ pub(in crate::model) struct TextRows {
     start: usize,
     /// Tokens of the text.
     tokens: usize,
-    /// The number of first tokens that are in the pack's first rows.
-    elsewhere: usize,
+    /// The number of first tokens that are in the pack's first rows. Zero-sized in builds for BERT
+    /// alone.
+    elsewhere: [usize; FAMILIES as usize],
 }
 
 impl TextRows {
     pub(in crate::model) const fn new(start: usize, tokens: usize, elsewhere: usize) -> Self {
-        Self { start, tokens, elsewhere }
-    }
-
-    /// The number of tokens.
-    pub(in crate::model) const fn tokens(&self) -> usize {
-        self.tokens
+        Self { start, tokens, elsewhere: [elsewhere; FAMILIES as usize] }
     }
 
     /// The number of tokens in their place.
@@ -67,7 +63,10 @@ impl TextRows {
 
     /// The number of first tokens that are not: none in builds for BERT alone.
     pub(in crate::model) const fn elsewhere(&self) -> usize {
-        if FAMILIES { self.elsewhere } else { 0 }
+        match self.elsewhere.as_slice() {
+            [elsewhere, ..] => *elsewhere,
+            [] => 0,
+        }
     }
 
     /// The rows of the tokens in their place.
@@ -208,6 +207,7 @@ pub(in crate::model) struct IntegerHead<'a> {
 
 /// The largest code of a query or key of `size` elements.
 #[allow(clippy::cast_precision_loss)] // far below 2²⁴
+#[cfg_attr(feature = "small", inline(never))]
 fn code_limit(size: usize) -> f32 {
     (i32::MAX as usize / size.max(1)).isqrt().min(32_767) as f32
 }

@@ -8,7 +8,7 @@
 //!    residual and norm.
 
 use super::layout::{HeadLayout, Layout};
-use super::pack::Pack;
+use super::pack::{Pack, Shared};
 use super::positions::{Angles, Biases, position_vectors, relative_biases};
 use super::workspace::Workspace;
 use super::{Batch, Transformer};
@@ -36,7 +36,7 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     run: &'a Run<'a, W, P>,
     observe: &'a Observer<'a>,
     layout: &'a Layout,
-    pack: Pack,
+    shared: Shared,
     lengths: &'a [usize],
     /// See [`Batch::attended`].
     attended: &'a [usize],
@@ -144,7 +144,7 @@ where
             run,
             observe,
             layout,
-            pack,
+            shared: pack.shared,
             lengths,
             attended,
             tokens,
@@ -240,7 +240,7 @@ where
 
     /// The rows of the shared tokens, if there are any, and of each text.
     fn texts(&self) -> impl Iterator<Item = TextRows> {
-        self.pack.shared_rows().into_iter().chain(self.pack.rows(self.lengths))
+        self.shared.own_rows().into_iter().chain(self.shared.rows(self.lengths))
     }
 
     /// Rows of the attention's input: tokens, and vectors of positions.
@@ -261,14 +261,13 @@ where
         let positions = if FAMILIES { embedding.positions } else { Some(0) };
         let token_types = !FAMILIES || embedding.token_types;
         let mut rows = sums.chunks_exact_mut(width.max(1));
-        let (mut ids, mut types) = (ids, types.iter());
+        let (mut ids, mut types) = (ids.iter(), types.iter());
         for text in self.texts() {
             let mut padded = 0;
-            let own = match self.pack.shared_rows() == Some(text) {
-                true => ids.get(..text.own()),
-                false => ids.split_off(..text.tokens()).and_then(|ids| ids.get(text.elsewhere()..)),
-            };
-            let own = own.ok_or(TOO_SMALL)?.iter().zip(rows.by_ref());
+            let is_shared = FAMILIES && self.shared.own_rows() == Some(text);
+            let before = ids.clone();
+            ids.by_ref().take(text.elsewhere()).for_each(drop);
+            let own = ids.by_ref().zip(rows.by_ref()).take(text.own());
             for (position, (&id, row)) in (text.elsewhere()..).zip(own) {
                 let other = staging.converted.get_mut(..width).ok_or(TOO_SMALL)?;
                 let word = embedding.placeholders.row(id);
@@ -291,6 +290,10 @@ where
                     run.read_row(&model.token_type, kind.into(), other, staging.tile)?;
                     kernel::add(row, other);
                 }
+            }
+            if is_shared {
+                // They are the first ids of the first text, too.
+                ids = before;
             }
         }
         if FAMILIES && !embedding.norm {
@@ -484,8 +487,12 @@ where
         out: &mut [f32],
     ) -> Result<()> {
         let kernels = self.run.kernels;
-        let copies = if self.pack.shared() > 0 { self.layout.copied_floats(head.size) } else { 0 };
-        let (copies, floats) = floats.split_at_mut_checked(copies).ok_or(TOO_SMALL)?;
+        let mut floats = floats;
+        let copies = if self.shared.count() > 0 { self.layout.copied_floats(head.size) } else { 0 };
+        let copies = match FAMILIES {
+            true => split_off(&mut floats, copies).ok_or(TOO_SMALL)?,
+            false => &mut [],
+        };
         if !matches!(input, Input::Floats(_)) {
             let codes =
                 self.layout.integer_head((self.inputs(), self.tokens, head.size), floats, bytes);

@@ -199,9 +199,9 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 ..Batch::new(these, these_lengths)
             };
             Pass::run(self, run, observe, (&these, pack), workspace)?;
-            let shared = pack.shared() * self.config.hidden;
+            let shared = pack.shared.count() * self.config.hidden;
             let mut hidden = workspace.hidden.get(shared..).ok_or(INVALID)?;
-            for rows in pack.rows(these_lengths) {
+            for rows in pack.shared.rows(these_lengths) {
                 let states = rows.own() * self.config.hidden;
                 let (states, rest) = hidden.split_at_checked(states).ok_or(INVALID)?;
                 each(number, states)?;
