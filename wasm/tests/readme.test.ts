@@ -18,7 +18,8 @@ beforeAll(async () => {
     // Any model of that kind.
     "/smollm2-135m-instruct.gguf": bytes("llama", "tiny.gguf") };
   // Tiny models of these families.
-  const folders: Record<string, string> = { "/embeddinggemma-300m/": "embeddinggemma", "/bge-reranker-base/": "xlmr_reranker" };
+  const folders: Record<string, string> = { "/embeddinggemma-300m/": "embeddinggemma", "/bge-reranker-base/": "xlmr_reranker",
+    "/splade-v3-distilbert/": "../heads/splade_distil", "/answerai-colbert-small-v1/": "../heads/colbert" };
   const inFolder = (path: string) => {
     const folder = Object.keys(folders).find((start) => path.startsWith(start));
     if (!folder) return undefined;
@@ -63,6 +64,8 @@ test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at
     if ("ranks" in result) expect(result["ranks"]).toHaveLength(3);
     if ("dims" in result) expect([result["dims"], (result["data"] as Float32Array).length]).toEqual([32, 64]);
     if ("answer" in result) expect(result["answer"]).not.toBe("");
+    if ("pieces" in result) expect(result["pieces"]).toHaveLength((result["indices"] as Uint32Array).length);
+    if ("scores" in result) expect(result["scores"]).toHaveLength(2);
     if ("verdict" in result) expect(result["verdict"]).toMatchObject({ ok: true });
     if ("numbers" in result) expect(result["numbers"]).toHaveLength(384);
     if (at === 0) expect(result["data"]).toHaveLength(384);
