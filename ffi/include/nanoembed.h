@@ -1236,10 +1236,10 @@ NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
 
 // Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
 // one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
-// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has none of the name, or
-// for a text if it is a BERT encoder or a static model in lent memory. A prompt in lent memory has
-// 256 bytes at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and
-// no prompt is chosen then.
+// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, with the name `prompt`, if the model has no prompt
+// called `name`, or if a BERT encoder or a static model in lent memory is given a text. A prompt in
+// lent memory has at most 256 bytes, or as many as the longest one of the model. If it has more,
+// the status is `NANOEMBED_BUFFER_TOO_SMALL` and no prompt is chosen.
 //
 // `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
 NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,

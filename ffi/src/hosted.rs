@@ -69,7 +69,7 @@ pub(crate) struct HostedSession {
     /// Tokens that it has room for.
     room: usize,
     pub(crate) prompt: Option<Prompt>,
-    /// True if that is another one than the model's usual one.
+    /// True if the prompt differs from the model's default one.
     pub(crate) is_chosen: bool,
 }
 

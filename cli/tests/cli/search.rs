@@ -12,7 +12,7 @@ use crate::{failure, nanoembed, objects, stdout};
 
 const TEXT: &str = "\nhello world\n\nthe cat\nsing sing\n\n  \ncat cats\n";
 
-/// A model and a folder with these files.
+/// A small model, and a new folder that contains these files.
 fn tree(files: &[(&str, &str)]) -> (TinyModel, String, TempDir) {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);

@@ -1,4 +1,4 @@
-//! Pairs that are compared together.
+//! Batches of pairs that are compared in one pass.
 
 use nanoembed_core::owned::TokenizedPair;
 

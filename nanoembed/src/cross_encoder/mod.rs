@@ -26,8 +26,8 @@ use self::batches::{BATCH_TOKENS, batches};
 
 pub use options::CrossEncoderOptions;
 
-/// Tokens that the pooled scratch memory of a causal model has room for, whose texts may be very long:
-/// twice those of a batch, as a pair takes up to half of it if others come before it.
+/// The size in tokens of pooled scratch memory for a causal model, whose texts may be very long. It is
+/// twice a batch, because a pair after the first one may take up to half of it.
 const POOLED_TOKENS: usize = 2 * BATCH_TOKENS;
 
 /// How many pairs are tokenised before the first of them is compared.

@@ -260,7 +260,7 @@ impl Model {
         self.try_embed(kernels, plan, texts).unwrap()
     }
 
-    /// As [`embed_texts`](Self::embed_texts), or why not.
+    /// As [`embed_texts`](Self::embed_texts), but returns an error instead of panicking.
     pub fn try_embed(&self, kernels: &Kernels, plan: Plan, texts: &Batch<'_>) -> Result<Vec<f32>> {
         let weights = SliceWeights::new(&self.file, |name: &str| self.find(name));
         let encoder = self.encoder();

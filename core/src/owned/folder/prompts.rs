@@ -244,7 +244,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// The named prompt that the model does not have.
+    /// [`NoPrompt`] if the model has no prompt of the given name.
     pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> core::result::Result<&'p str, NoPrompt<'p>> {
         let found = |name: &str| self.by_name.get(name).map(String::as_str);
         let named = |name: &'p str| found(name).ok_or(NoPrompt(name));

@@ -499,25 +499,17 @@ where
             let mut codes = codes.ok_or(TOO_SMALL)?;
             codes.quantize(kernels, head);
             for (text, rows) in self.texts().enumerate() {
+                let mut changed = None;
+                let head = self.head_in((text, &rows), head, &mut *copies, &mut changed)?;
                 if rows.are_apart() {
-                    let own = &self.with_own_keys(head, &rows, copies)?;
-                    codes.quantize_keys(kernels, own);
-                    codes.attend(kernels, own, &rows, out)?;
-                    continue;
+                    codes.quantize_keys(kernels, head);
                 }
-                let mut narrowed = None;
-                let head = self.head_in(text, head, &mut narrowed);
                 codes.attend(kernels, head, &rows, out)?;
             }
         } else {
             for (text, rows) in self.texts().enumerate() {
-                if rows.are_apart() {
-                    let own = &self.with_own_keys(head, &rows, copies)?;
-                    attend(kernels, own, &rows, floats, out)?;
-                    continue;
-                }
-                let mut narrowed = None;
-                let head = self.head_in(text, head, &mut narrowed);
+                let mut changed = None;
+                let head = self.head_in((text, &rows), head, &mut *copies, &mut changed)?;
                 attend(kernels, head, &rows, floats, out)?;
             }
         }
@@ -548,20 +540,25 @@ where
         Ok(Head { keys, values: Table { data: values, stride: size }, ..*head })
     }
 
-    /// The head in a text, of which it may attend to the first tokens alone: then in `narrowed`.
+    /// The head in a text, if need be in `changed`: with copies of the text's keys and values where
+    /// its rows are apart, or attending to its first tokens alone.
     #[inline]
     fn head_in<'m, 'h>(
         &self,
-        text: usize,
+        (text, rows): (usize, &TextRows),
         head: &'m Head<'h>,
-        narrowed: &'m mut Option<Head<'h>>,
-    ) -> &'m Head<'h> {
-        match self.attended.get(text) {
+        copies: &'h mut [f32],
+        changed: &'m mut Option<Head<'h>>,
+    ) -> Result<&'m Head<'h>> {
+        if rows.are_apart() {
+            return Ok(changed.insert(self.with_own_keys(head, rows, copies)?));
+        }
+        Ok(match self.attended.get(text) {
             Some(first) if FAMILIES => {
-                narrowed.insert(Head { visible: head.visible.among_first(*first), ..*head })
+                changed.insert(Head { visible: head.visible.among_first(*first), ..*head })
             }
             _ => head,
-        }
+        })
     }
 
     /// Everything after the attention for one job's tokens, a block at a time.
