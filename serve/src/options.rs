@@ -17,7 +17,7 @@ pub struct Limits {
     /// status 429.
     pub requests: usize,
     /// The time that a client may take to send the head of a request, its body, or to read a part
-    /// of the answer; and the time for the last answers when the server ends.
+    /// of the answer.
     pub patience: Duration,
 }
 

@@ -80,3 +80,49 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         self.stream.is_write_vectored()
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::net::UnixStream;
+
+    use super::*;
+
+    /// Writes until an error, or until so many bytes are written.
+    async fn written(stream: UnixStream, most: usize) -> io::Result<usize> {
+        let mut stream = Patient::new(stream, Duration::from_millis(50));
+        let mut bytes = 0;
+        while bytes < most {
+            let write =
+                |context: &mut Context<'_>| Pin::new(&mut stream).poll_write(context, &[0; 65536]);
+            bytes += poll_fn(write).await?;
+        }
+        Ok(bytes)
+    }
+
+    #[test]
+    fn patience_ends_with_those_who_do_not_read() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (stream, _other) = UnixStream::pair().unwrap();
+            let error = written(stream, usize::MAX).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            let (stream, other) = UnixStream::pair().unwrap();
+            let reading = tokio::spawn(async move {
+                let mut bytes = 0;
+                while bytes < 10 << 20 {
+                    other.readable().await?;
+                    match other.try_read(&mut [0; 65536]) {
+                        Ok(count) => bytes += count,
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(bytes)
+            });
+            assert!(written(stream, 10 << 20).await.unwrap() >= 10 << 20);
+            assert!(reading.await.unwrap().unwrap() >= 10 << 20);
+        });
+    }
+}

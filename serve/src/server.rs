@@ -16,7 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use nanoembed::{Error, Result};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::address::{Address, Listener};
 use crate::api::{App, router};
@@ -196,9 +196,9 @@ async fn accept_all<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             drop(permit);
         });
     }
-    // All permits: the connections that there are have ended. Those of clients who do not read end by
-    // their patience.
-    drop(timeout(patience, connections.acquire_many(CONNECTIONS)).await);
+    // All permits: the connections that there are have ended. Those of clients who neither send nor
+    // read end by their patience.
+    drop(connections.acquire_many(CONNECTIONS).await);
 }
 
 /// Answers the requests of a connection, one after the other; at the server's end the one that it
