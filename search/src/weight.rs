@@ -20,7 +20,7 @@ const OTHER_SCRIPTS: f32 = 0.1;
 #[must_use]
 pub fn weight_of_built_in(query: &str, corpus: &Corpus) -> f32 {
     match () {
-        () if !Letters::of(query).are_latin() || !corpus.is_latin() => OTHER_SCRIPTS,
+        () if !Letters::from_text(query).are_latin() || !corpus.is_latin() => OTHER_SCRIPTS,
         () if !may_be_english(query) => OTHER_LANGUAGES,
         () => WEIGHT,
     }

@@ -41,7 +41,7 @@ pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{
     Described, FolderModel, LAYERS_BESIDE, Labels, MULTI_LAYER, SPARSE_LAYER, refuse_adapter,
 };
-pub use late_tokens::LateTokens;
+pub use late_tokens::{LateExpansion, LateSideTokens, LateTokens};
 pub use modules::{Modules, PoolingModule};
 pub(super) use pair_template::Filled;
 pub use pair_template::PairTemplate;
