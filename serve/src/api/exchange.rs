@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use hyper::body::Frame;
@@ -184,7 +184,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>, Failure> {
 async fn discard(mut body: Body, most: usize) {
     let mut bytes = 0;
     while let Some(Ok(frame)) = next_frame(&mut body).await {
-        bytes += frame.data_ref().map_or(0, |data| data.len());
+        bytes += frame.data_ref().map_or(0, Bytes::len);
         if bytes > most {
             return;
         }

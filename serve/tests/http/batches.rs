@@ -2,9 +2,10 @@
 
 use std::thread;
 
+use nanoembed::Reranker;
 use serde_json::json;
 
-use crate::client::{bert, floats, start};
+use crate::client::{RANKER, bert, floats, path, start};
 
 /// Texts of many lengths, different for each client and request.
 fn texts(client: usize, request: usize) -> Vec<String> {
@@ -40,4 +41,31 @@ fn every_client_gets_its_own_vectors() {
     let all = (0..16).flat_map(|client| (0..6).map(move |request| texts(client, request).len()));
     assert_eq!(summary.texts, all.map(|count| count as u64).sum::<u64>());
     assert_eq!((summary.requests, summary.failed), (96, 0));
+}
+
+#[test]
+fn every_client_gets_its_own_scores() {
+    let (server, model) = (start(), Reranker::open(path(RANKER)).unwrap());
+    thread::scope(|scope| {
+        for client in 0..8 {
+            let (server, model) = (&server, &model);
+            scope.spawn(move || {
+                for request in 0..4 {
+                    let (query, texts) = (format!("where is {client}?"), texts(client, request));
+                    let pairs: Vec<(&str, &str)> =
+                        texts.iter().map(|text| (&*query, &**text)).collect();
+                    let expected = model.score_pairs(&pairs).unwrap();
+                    let body = json!({"query": query, "texts": texts, "truncate": true});
+                    let ranks = server.ok("/rerank", &body);
+                    let ranks = ranks.as_array().unwrap();
+                    assert_eq!(ranks.len(), texts.len());
+                    for rank in ranks {
+                        let index = usize::try_from(rank["index"].as_u64().unwrap()).unwrap();
+                        let score = floats(&json!([rank["score"]]))[0];
+                        assert_eq!(score, expected[index].score(), "{query} {}", texts[index]);
+                    }
+                }
+            });
+        }
+    });
 }
