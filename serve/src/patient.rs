@@ -90,8 +90,7 @@ mod tests {
     use super::*;
 
     /// Writes until an error, or until so many bytes are written.
-    async fn written(stream: UnixStream, most: usize) -> io::Result<usize> {
-        let mut stream = Patient::new(stream, Duration::from_millis(50));
+    async fn written(mut stream: Patient<UnixStream>, most: usize) -> io::Result<usize> {
         let mut bytes = 0;
         while bytes < most {
             let write =
@@ -106,6 +105,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (stream, _other) = UnixStream::pair().unwrap();
+            let stream = Patient::new(stream, Duration::from_millis(50));
             let error = written(stream, usize::MAX).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             let (stream, other) = UnixStream::pair().unwrap();
@@ -121,6 +121,7 @@ mod tests {
                 }
                 Ok(bytes)
             });
+            let stream = Patient::new(stream, Duration::from_secs(600));
             assert!(written(stream, 10 << 20).await.unwrap() >= 10 << 20);
             assert!(reading.await.unwrap().unwrap() >= 10 << 20);
         });

@@ -70,19 +70,19 @@ fn clients_who_go_away_free_their_places() {
     server.wait_for("nanoembed_requests_in_flight 1");
     drop(stream);
     server.wait_for("nanoembed_requests_in_flight 0");
-    // While it is computed.
-    let texts: Vec<String> = (0..2000).map(|at| format!("{at} {}", "cat ".repeat(20))).collect();
-    let mut stream = server.connect();
-    stream.write_all(&request("/v1/embeddings", &json!({"input": texts}).to_string())).unwrap();
-    server.wait_for("nanoembed_requests_in_flight 1");
-    drop(stream);
+    // After all of it is sent, whatever the server does then.
+    let texts: Vec<String> = (0..2000).map(|at| format!("{at} cats")).collect();
+    for _ in 0..10 {
+        let body = json!({"input": texts}).to_string();
+        server.connect().write_all(&request("/v1/embeddings", &body)).unwrap();
+    }
     server.wait_for("nanoembed_requests_in_flight 0");
     assert_eq!(server.post("/v1/embeddings", BODY).status, 200);
 }
 
 #[test]
 fn slow_clients_are_not_waited_for() {
-    let limits = Limits { patience: Duration::from_millis(200), ..Limits::default() };
+    let limits = Limits { patience: Duration::from_secs(1), ..Limits::default() };
     let server = start_with(&[BERT], limited(limits));
     let mut stream = server.connect();
     stream.write_all(head("/v1/embeddings", BODY.len()).as_bytes()).unwrap();
