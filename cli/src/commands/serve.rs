@@ -27,7 +27,6 @@ Endpoints: /v1/embeddings, /v1/models, /v1/rerank, /api/embed, /api/embeddings, 
 /api/version, /embed, /rerank, /tokenize, /health, /metrics; /openapi.json describes them.
 A text that is too long for the model is an error unless the request says `\"truncate\": true`, which
 is the default of /api/embed alone. Ctrl-C ends the server after the answers that it has begun.")]
-#[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "refused in `run`"))]
 pub(crate) struct Serve {
     /// Files or folders of models that embed texts or rank them, called by their names in requests,
     /// or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
