@@ -20,6 +20,7 @@ pub(crate) mod reconstruct;
 pub(crate) mod rerank;
 pub(crate) mod search;
 pub(crate) mod select;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod tokenize;
 pub(crate) mod vector;
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
     Rerank(rerank::Rerank),
+    Serve(serve::Serve),
     Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
     Inspect(inspect::Inspect),
@@ -69,6 +71,7 @@ impl Command {
             Self::Embed(command) => command.embedder.model.reads(),
             Self::Search(command) => command.reads(),
             Self::Rerank(command) => command.model.reads(),
+            Self::Serve(command) => command.reads(),
             Self::Tokenize(command) => command.model.reads(),
             Self::Generate(command) => vec![Read::Model { path: &command.model, adapter: None }],
             Self::Inspect(command) => each_file(&command.files),
@@ -141,6 +144,7 @@ pub(crate) fn run(
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
         Command::Rerank(command) => command.run(quiet),
+        Command::Serve(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),
