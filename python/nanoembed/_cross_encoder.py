@@ -35,13 +35,7 @@ class CrossEncoder(Movable):
         check(keywords)
         path = path_of(model_name_or_path, device)
         super().__init__(path, threads=threads, limits=limits, max_tokens=max_length)
-        if not self.labels:
-            raise ValueError(f"{model_name_or_path}: the model embeds texts and compares none")
-
-    @property
-    def num_labels(self) -> int:
-        """How many scores a pair has."""
-        return len(self.labels)
+        self.num_labels = len(self.labels)
 
     def predict(  # type: ignore[override]
         self,

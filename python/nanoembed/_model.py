@@ -127,7 +127,7 @@ class Model:
 
     def __repr__(self) -> str:
         given = repr(BUILT_IN[0] if self._path is None else self._path)
-        sizes = f"{self.dimensions} dimensions, " if self.dimensions else ""
+        sizes = "" if self.kind == "cross-encoder" else f"{self.dimensions} dimensions, "
         return (
             f"<{type(self).__name__} {given if self._data is None else 'of bytes'}: {self.kind},"
             f" {sizes}{self.max_tokens} tokens>"

@@ -21,7 +21,7 @@ def warn_of_truncated(status: npt.NDArray[np.uint8], most: int) -> None:
     cut = int(np.count_nonzero(status == Status.TRUNCATED))
     if cut == 0:
         return
-    depth, frame = 1, sys._getframe(1)
+    depth, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("nanoembed."):
         depth, frame = depth + 1, frame.f_back
     texts = "the text has" if len(status) == 1 else f"{cut} of {len(status)} texts have"

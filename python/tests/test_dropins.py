@@ -137,7 +137,7 @@ def test_cross_encoders_predict_and_rank(tmp_path):
     assert len(other.rank("a cat", TEXTS)) == 2 and model.labels == other.labels
     with pytest.raises(ValueError, match="activation_fn"):
         other.predict(pairs, activation_fn=abs)
-    with pytest.raises(ValueError, match="compares none"):
+    with pytest.raises(TypeError, match="compares no texts"):
         CrossEncoder("all-MiniLM-L6-v2")
 
 

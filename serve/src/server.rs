@@ -86,7 +86,8 @@ impl Server {
             return Err(Error::argument("api_key", "is empty"));
         }
         let listener = address.listen(options.api_key.is_some())?;
-        let app = Arc::new(App::new(models, options)?);
+        let has_port = matches!(address, Address::Tcp { .. });
+        let app = Arc::new(App::new(models, options, has_port)?);
         Ok(Self { listener, app, stop: watch::Sender::new(false) })
     }
 

@@ -12,8 +12,8 @@ use hyper::body::Frame;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::App;
 use super::failure::{Failure, Shape};
+use super::{App, origin};
 use crate::place::Place;
 use crate::turn::{Output, Work};
 
@@ -58,7 +58,7 @@ pub(super) async fn get_page(
 ) -> Response<Body> {
     let start = Instant::now();
     // Whoever watches the server need not be able to use it.
-    let allowed = if path == "/health" { Ok(()) } else { app.check_key(request.headers()) };
+    let allowed = if path == "/health" { Ok(()) } else { app.check(request.headers()) };
     app.finish(("GET", path, shape), allowed.map(|()| page(&app)), start)
 }
 
@@ -75,6 +75,11 @@ pub(super) async fn no_method(State(app): State<Arc<App>>, request: Request) -> 
 }
 
 impl App {
+    /// Checks the key or, without one, that no other site made a browser send the request.
+    fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
+        if self.has_open_port { origin::check(headers) } else { self.check_key(headers) }
+    }
+
     /// Checks the key, in a time that does not depend on how much of it is right.
     fn check_key(&self, headers: &HeaderMap) -> Result<(), Failure> {
         let Some(key) = &self.options.api_key else { return Ok(()) };
@@ -127,7 +132,7 @@ async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u
     let most = limits.body_bytes;
     let length = head.headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    let admitted = app.check_key(&head.headers).and_then(|()| match length {
+    let admitted = app.check(&head.headers).and_then(|()| match length {
         Some(length) if length > most => Err(Failure::too_large(most)),
         length => app.places.take(length.unwrap_or(most)).ok_or_else(Failure::busy),
     });

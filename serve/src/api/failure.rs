@@ -99,6 +99,13 @@ impl Failure {
         Self::new(Cause::NoKey, message)
     }
 
+    pub(super) fn foreign(site: &str) -> Self {
+        let message = format!(
+            "a server without a key answers requests to this machine's own name, not `{site}`"
+        );
+        Self::new(Cause::NoKey, message)
+    }
+
     pub(super) fn too_large(most: usize) -> Self {
         let message = format!("the body of the request is larger than {most} bytes");
         Self::new(Cause::TooLarge, message)

@@ -3,6 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `exchange` | from a request to its answer: key, place, body, work |
+//! | `origin` | requests of other sites |
 //! | `failure` | errors, in the shape of each interface |
 //! | `input` | texts and token ids, as requests have them |
 //! | `embedding` | texts to embed, whatever the interface |
@@ -19,6 +20,7 @@ mod inference;
 mod input;
 mod ollama;
 mod openai;
+mod origin;
 mod own;
 mod ranking;
 mod rerank;
@@ -44,14 +46,17 @@ pub(crate) struct App {
     pub(crate) places: Arc<Places>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) queue: Queue,
+    /// True if every program of the machine can connect, and no key is asked for.
+    has_open_port: bool,
 }
 
 impl App {
-    pub(crate) fn new(models: Models, options: Options) -> Result<Self> {
+    pub(crate) fn new(models: Models, options: Options, has_port: bool) -> Result<Self> {
         let metrics = Arc::new(Metrics::default());
         let queue = Queue::start(Arc::clone(&metrics))?;
         let places = Places::new(options.limits.requests, options.limits.body_bytes);
-        Ok(Self { models, options, places, metrics, queue })
+        let has_open_port = has_port && options.api_key.is_none();
+        Ok(Self { models, options, places, metrics, queue, has_open_port })
     }
 
     /// The model called `name`.

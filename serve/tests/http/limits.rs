@@ -115,6 +115,34 @@ fn what_is_no_http_is_refused() {
 }
 
 #[test]
+fn without_a_key_other_sites_are_refused() {
+    let server = start_with(&[BERT], Options::default());
+    let with = |old: &str, new: &str| {
+        let request = String::from_utf8(request("/v1/embeddings", BODY)).unwrap();
+        server.send(request.replacen(old, new, 1).as_bytes())
+    };
+    let host = "host: localhost";
+    for own in [host, "host: 127.0.0.1:8080", "host: [::1]"] {
+        assert_eq!(with(host, own).status, 200, "{own}");
+    }
+    assert_eq!(with(host, "host: localhost\r\norigin: http://localhost:3000").status, 200);
+    for other in [
+        "host: example.org",
+        "host: localhost\r\norigin: https://example.org",
+        "host: localhost\r\norigin: null",
+    ] {
+        let refused = with(host, other);
+        assert_eq!(refused.status, 401, "{other}");
+        assert!(refused.json()["error"]["message"].as_str().unwrap().contains("own name"));
+    }
+    let options = Options { api_key: Some("secret".into()), ..Options::default() };
+    let server = start_with(&[BERT], options);
+    let request = String::from_utf8(request("/v1/embeddings", BODY)).unwrap();
+    let request = request.replacen(host, "host: example.org\r\nauthorization: Bearer secret", 1);
+    assert_eq!(server.send(request.as_bytes()).status, 200);
+}
+
+#[test]
 fn a_key_is_asked_for() {
     let options = Options { api_key: Some("secret".into()), ..Options::default() };
     let server = start_with(&[BERT], options);
