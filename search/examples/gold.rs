@@ -83,12 +83,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let (own, texts) = (queries.iter().filter(is_own).collect::<Vec<_>>(), corpus.texts());
         let asked: Vec<&str> = own.iter().map(|row| row.text.as_str()).collect();
-        let meaning = compare(&encoder, encoder.vector_kind(), &asked, &texts, &Silent)?;
+        let parts = corpus.parts();
+        let meaning = compare(&encoder, encoder.vector_kind(), &asked, &parts, &Silent)?;
         let words = Words::new(&texts);
         let mut sums = vec![0.0; WEIGHTS.len() + 2];
         for (query, meaning) in own.iter().zip(&meaning.similarities) {
             let found = words.scores(&query.text);
             let shared = (!found.are_stop_words).then_some(&found.scores[..]);
+            let (meaning, _) = corpus.best_parts(meaning);
             let (meaning, none) = (Some(&meaning[..]), Scores::default());
             let mut each = vec![
                 Scores { words: Some(&found.scores), ..none }.rank(0.0, DEPTH),

@@ -80,6 +80,29 @@ impl Words {
         WordScores { scores, are_stop_words }
     }
 
+    /// The number of the text that has the rarest words of a query; the first among equals.
+    #[must_use]
+    pub fn best_of(&self, query: &str, texts: &[impl AsRef<str>]) -> usize {
+        let (says, stops) = query_terms(query);
+        let wanted = if says.is_empty() { stops } else { says };
+        let rarities: HashMap<String, f32> = wanted
+            .into_iter()
+            .filter_map(|term| {
+                let id = *self.ids.get(&term)?;
+                Some((term, self.rarity(id)))
+            })
+            .collect();
+        let (mut best, mut most) = (0, 0.0);
+        for (at, text) in texts.iter().enumerate() {
+            let found = counts(text.as_ref()).1;
+            let sum: f32 = found.iter().filter_map(|(term, _)| rarities.get(term)).sum();
+            if sum > most {
+                (best, most) = (at, sum);
+            }
+        }
+        best
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "numbers of passages")]
     fn rarity(&self, term: u32) -> f32 {
         let (all, having) = (self.index.len() as f32, self.index.frequency(term) as f32);
@@ -127,6 +150,13 @@ mod tests {
     }
 
     include!("../tests/bm25.rs");
+
+    #[test]
+    fn the_best_part_has_the_rarest_words() {
+        let words = Words::new(&["the cat sat", "the cat ran", "a storm"]);
+        assert_eq!(words.best_of("cat in a storm", &["the cat", "the storm", "a storm"]), 1);
+        assert_eq!(words.best_of("unknown", &["the cat", "the storm"]), 0);
+    }
 
     #[test]
     fn stop_words_count_alone_only() {

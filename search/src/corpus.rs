@@ -1,5 +1,6 @@
 //! The passages of files, equal ones once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use crate::script::Letters;
 #[derive(Debug, Default)]
 pub struct Corpus {
     passages: Vec<(Arc<str>, Passage)>,
+    /// The passage of each part, and its place among that passage's parts.
+    parts: Vec<(usize, usize)>,
     /// Passages by a hash of what a model reads of them.
     known: HashMap<u64, usize>,
     hasher: RandomState,
@@ -29,6 +32,7 @@ impl Corpus {
             return None;
         }
         self.letters.count(&passage.text);
+        self.parts.extend((0..passage.parts.len()).map(|part| (next, part)));
         self.passages.push((Arc::clone(file), passage));
         Some(next)
     }
@@ -51,10 +55,36 @@ impl Corpus {
         self.passages.get(passage).map(|(file, passage)| (file, passage))
     }
 
-    /// The passages as models read them, in their order.
+    /// The passages with the headings around them, in their order.
     #[must_use]
-    pub fn texts(&self) -> Vec<std::borrow::Cow<'_, str>> {
+    pub fn texts(&self) -> Vec<Cow<'_, str>> {
         self.passages.iter().map(|(_, passage)| passage.with_heading()).collect()
+    }
+
+    /// The parts of all passages as models read them, in their order.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Cow<'_, str>> {
+        let read = |(passage, part): &(usize, usize)| {
+            let (_, passage) = self.passages.get(*passage)?;
+            Some(passage.read_of(passage.parts.get(*part)?))
+        };
+        self.parts.iter().map(|part| read(part).unwrap_or_default()).collect()
+    }
+
+    /// The similarity of each passage, which is that of its best part, and the number of that part
+    /// in it.
+    #[must_use]
+    pub fn best_parts(&self, similarities: &[f32]) -> (Vec<f32>, Vec<usize>) {
+        let (mut best, mut parts) =
+            (vec![f32::NAN; self.passages.len()], vec![0; self.passages.len()]);
+        for ((passage, part), similarity) in self.parts.iter().zip(similarities) {
+            if let (Some(best), Some(own)) = (best.get_mut(*passage), parts.get_mut(*passage))
+                && (best.is_nan() || similarity > best)
+            {
+                (*best, *own) = (*similarity, *part);
+            }
+        }
+        (best, parts)
     }
 
     /// True if at least half of the letters in the passages are Latin.
@@ -71,17 +101,13 @@ mod tests {
     #[test]
     fn equal_passages_are_there_once() {
         let mut corpus = Corpus::default();
-        let passage = |heading: &str, text: &str, line| Passage {
-            text: text.into(),
-            heading: heading.into(),
-            line,
-            end_line: line,
-        };
+        let passage =
+            |heading: &str, text: &str, line| Passage::whole(heading, text.into(), line, line);
         let (a, b) = ("a".into(), "b".into());
         assert_eq!(corpus.add(&a, passage("", "x", 1)), Some(0));
         assert_eq!(corpus.add(&b, passage("", "x", 7)), None);
         assert_eq!(corpus.add(&b, passage("h", "x", 7)), Some(1));
-        assert_eq!((corpus.len(), corpus.get(0).unwrap().1.line), (2, 1));
+        assert_eq!((corpus.len(), corpus.get(0).unwrap().1.parts[0].line), (2, 1));
         assert_eq!(corpus.texts(), ["x", "h\nx"]);
     }
 }

@@ -14,12 +14,13 @@
 //!     corpus.add(&"notes.md".into(), passage);
 //! }
 //! let query = "a new password";
-//! let texts = corpus.texts();
-//! let meaning = compare(&encoder, VectorKind::Dense, &[query], &texts, &Silent)?;
-//! let words = Words::new(&texts).scores(query);
-//! let scores = Scores { meaning: Some(&meaning.similarities[0]), words: Some(&words.scores) };
+//! let meaning =
+//!     compare(&encoder, VectorKind::Dense, &[query], &corpus.parts(), &Silent)?;
+//! let (similarities, _) = corpus.best_parts(&meaning.similarities[0]);
+//! let words = Words::new(&corpus.texts()).scores(query);
+//! let scores = Scores { meaning: Some(&similarities), words: Some(&words.scores) };
 //! let best = scores.rank(WEIGHT, DEPTH)[0];
-//! assert_eq!(corpus.get(best.passage).unwrap().1.line, 1);
+//! assert_eq!(corpus.get(best.passage).unwrap().1.parts[0].line, 1);
 //! # Ok::<(), nanoembed::Error>(())
 //! ```
 //!
@@ -51,7 +52,7 @@ pub use bm25::{WordScores, Words};
 pub use corpus::Corpus;
 pub use inverted::InvertedIndex;
 pub use meaning::{Meaning, compare};
-pub use passage::{Form, Measure, Passage, passages};
+pub use passage::{Form, Measure, Part, Passage, passages};
 pub use rank::{DEPTH, Hit, Scores};
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
 pub use weight::{WEIGHT, weight_of_built_in};

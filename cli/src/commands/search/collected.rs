@@ -157,8 +157,10 @@ impl Reading<'_> {
         reader.each(lines, &mut |item| {
             content.left_out.extend(item.error);
             let text = item.text.unwrap_or_default();
-            for passage in passages(Form::Whole, &text, self.encoder) {
-                let passage = Passage { line: item.line, end_line: item.line, ..passage };
+            for mut passage in passages(Form::Whole, &text, self.encoder) {
+                for part in &mut passage.parts {
+                    (part.line, part.end_line) = (item.line, item.line);
+                }
                 content.passages.push((passage, Some(item.kept.clone())));
             }
             true

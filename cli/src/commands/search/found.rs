@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nanoembed_search::{Hit, Passage};
+use nanoembed_search::Hit;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,29 +25,36 @@ pub(super) struct Found<'c> {
     pub(super) is_record: bool,
 }
 
-/// The first `count` of `hits`; only the first of each file if `once_a_file`.
+/// A passage that was found.
+pub(super) struct Answer {
+    pub(super) hit: Hit,
+    /// The number of its part that answers best.
+    pub(super) part: usize,
+}
+
+/// The first `count` of `answers`; only the first of each file if `once_a_file`.
 pub(super) fn found<'c>(
-    hits: &[Hit],
+    answers: &[Answer],
     collected: &'c Collected,
     count: usize,
     once_a_file: bool,
 ) -> Vec<Found<'c>> {
     let mut files = HashSet::new();
-    let result = |hit: &Hit| {
+    let result = |Answer { hit, part }: &Answer| {
         let (file, passage) = collected.corpus.get(hit.passage)?;
-        let Passage { text, line, end_line, .. } = passage;
+        let part = passage.parts.get(*part)?;
         let record = collected.records.get(&hit.passage);
         Some(Found {
             file,
-            line: *line,
-            end_line: *end_line,
+            line: part.line,
+            end_line: part.end_line,
             kept: record.map_or(&[], |kept| &kept[..]),
-            text,
+            text: passage.text_of(part),
             score: hit.score,
             similarity: hit.similarity,
             is_record: record.is_some(),
         })
     };
-    let all = hits.iter().filter_map(result);
+    let all = answers.iter().filter_map(result);
     all.filter(|found| !once_a_file || files.insert(found.file)).take(count).collect()
 }

@@ -23,7 +23,7 @@ use crate::input::{FormArgs, OnError};
 use crate::output::truncation::{Limits, warn_of_question};
 use crate::progress::{Terminal, say_done};
 use collected::Collected;
-use found::found;
+use found::{Answer, found};
 use printed::Printed;
 use second_model::SecondModelArgs;
 
@@ -164,16 +164,15 @@ impl Search {
         let second = self.second_model.open()?;
         let collected = Collected::read(&self, &encoder)?;
         let corpus = &collected.corpus;
-        let (mut hits, tokens) = self.hits(&encoder, corpus, quiet)?;
+        let (mut answers, tokens) = self.answers(&encoder, corpus, quiet)?;
         if let Some(second) = &second {
-            let depth = self.depth().min(hits.len());
-            hits.truncate(depth);
-            second.reorder(&self.query, corpus, &mut hits)?;
+            answers.truncate(self.depth());
+            second.reorder(&self.query, corpus, &mut answers)?;
         }
         if let Some(min) = self.min {
-            hits.retain(|hit| hit.similarity.is_some_and(|similarity| similarity >= min));
+            answers.retain(|it| it.hit.similarity.is_some_and(|similarity| similarity >= min));
         }
-        let results = found(&hits, &collected, self.count as usize, self.files_with_matches);
+        let results = found(&answers, &collected, self.count as usize, self.files_with_matches);
         Printed::of(&self).print(&results, &collected)?;
         if !quiet {
             collected.warn();
@@ -186,16 +185,19 @@ impl Search {
     }
 
     /// The best passages, and the tokens that were embedded for them.
-    fn hits(&self, encoder: &Encoder, corpus: &Corpus, quiet: bool) -> Result<(Vec<Hit>, u64)> {
-        let texts = corpus.texts();
-        let words = (!self.meaning).then(|| Words::new(&texts).scores(&self.query));
+    fn answers(
+        &self,
+        encoder: &Encoder,
+        corpus: &Corpus,
+        quiet: bool,
+    ) -> Result<(Vec<Answer>, u64)> {
         if self.exact {
-            let scores = Scores { words: words.as_ref().map(|it| &it.scores[..]), meaning: None };
-            return Ok((scores.rank(0.0, self.depth()), 0));
+            return Ok((self.answers_by_words(corpus), 0));
         }
+        let words = (!self.meaning).then(|| Words::new(&corpus.texts()).scores(&self.query));
         let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
         let terminal = Terminal::new(quiet);
-        let meaning = compare(encoder, kind, &[&self.query], &texts, &terminal)?;
+        let meaning = compare(encoder, kind, &[&self.query], &corpus.parts(), &terminal)?;
         if meaning.query_truncated && !quiet {
             warn_of_question(Limits::new(encoder));
         }
@@ -211,11 +213,25 @@ impl Search {
         }
         // A hit on stop words says nothing beside a meaning.
         let words = words.as_ref().filter(|words| !words.are_stop_words);
-        let scores = Scores {
-            meaning: meaning.similarities.first().map(|it| &it[..]),
-            words: words.map(|it| &it.scores[..]),
+        let similarities = meaning.similarities.first().map_or(&[][..], |it| it);
+        let (similarities, parts) = corpus.best_parts(similarities);
+        let scores = Scores { meaning: Some(&similarities), words: words.map(|it| &it.scores[..]) };
+        let answer = |hit: Hit| Answer { part: parts.get(hit.passage).copied().unwrap_or(0), hit };
+        let answers = scores.rank(weight, self.depth()).into_iter().map(answer).collect();
+        Ok((answers, meaning.tokens))
+    }
+
+    fn answers_by_words(&self, corpus: &Corpus) -> Vec<Answer> {
+        let words = Words::new(&corpus.texts());
+        let found = words.scores(&self.query);
+        let hits = Scores { words: Some(&found.scores), meaning: None }.rank(0.0, self.depth());
+        let part = |hit: &Hit| {
+            let passage = corpus.get(hit.passage).map(|(_, passage)| passage);
+            let parts =
+                passage.into_iter().flat_map(|it| it.parts.iter().map(|part| it.text_of(part)));
+            words.best_of(&self.query, &parts.collect::<Vec<_>>())
         };
-        Ok((scores.rank(weight, self.depth()), meaning.tokens))
+        hits.into_iter().map(|hit| Answer { part: part(&hit), hit }).collect()
     }
 
     /// The number of passages of each kind of score that count.

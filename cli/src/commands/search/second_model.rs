@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use nanoembed::open::source::Source;
 use nanoembed::{CrossEncoder, Encoder, Reranker};
-use nanoembed_search::{Corpus, Hit};
+use nanoembed_search::Corpus;
 
+use super::found::Answer;
 use crate::error::{Error, Result, warn};
 
 /// The arguments about the second model.
@@ -53,17 +54,25 @@ impl SecondModelArgs {
 }
 
 impl SecondModel {
-    /// Gives `hits` the model's scores, and its order.
-    pub(super) fn reorder(&self, query: &str, corpus: &Corpus, hits: &mut [Hit]) -> Result<()> {
-        let passages = hits.iter().filter_map(|hit| corpus.get(hit.passage));
-        let texts: Vec<_> = passages.map(|(_, passage)| passage.with_heading()).collect();
+    /// Gives `answers` the model's scores, and its order.
+    pub(super) fn reorder(
+        &self,
+        query: &str,
+        corpus: &Corpus,
+        answers: &mut [Answer],
+    ) -> Result<()> {
+        let text = |answer: &Answer| {
+            let (_, passage) = corpus.get(answer.hit.passage)?;
+            Some(passage.read_of(passage.parts.get(answer.part)?))
+        };
+        let texts: Vec<_> = answers.iter().filter_map(text).collect();
         let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, &**text)).collect();
         let scores = self.0.score_pairs(&pairs)?;
-        for (hit, score) in hits.iter_mut().zip(scores) {
-            hit.score = score.score();
+        for (answer, score) in answers.iter_mut().zip(scores) {
+            answer.hit.score = score.score();
         }
         // Stable: equals stay in their order.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        answers.sort_by(|a, b| b.hit.score.total_cmp(&a.hit.score));
         Ok(())
     }
 }

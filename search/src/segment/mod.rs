@@ -1,0 +1,11 @@
+//! Segments: files with their passages, vectors and words, as bytes that are searched where they are, in
+//! memory or in a mapped file.
+
+mod layout;
+mod postings;
+mod view;
+mod write;
+
+pub(crate) use layout::Identity;
+pub(crate) use view::Segment;
+pub(crate) use write::{Content, FileDraft, Vector, write};
