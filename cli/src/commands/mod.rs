@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod embed;
 pub(crate) mod generate;
 pub(crate) mod histogram;
+pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
@@ -39,6 +40,7 @@ use crate::error::Result;
 pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
+    Index(index::Index),
     Rerank(rerank::Rerank),
     Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
@@ -68,6 +70,7 @@ impl Command {
         match self {
             Self::Embed(command) => command.embedder.model.reads(),
             Self::Search(command) => command.reads(),
+            Self::Index(command) => command.embedder.model.reads(),
             Self::Rerank(command) => command.model.reads(),
             Self::Tokenize(command) => command.model.reads(),
             Self::Generate(command) => vec![Read::Model { path: &command.model, adapter: None }],
@@ -140,6 +143,7 @@ pub(crate) fn run(
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
+        Command::Index(command) => command.run(quiet),
         Command::Rerank(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),

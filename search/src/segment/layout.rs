@@ -106,8 +106,7 @@ pub(super) fn header(identity: &Identity, sizes: &Sizes, body: &[u8]) -> Vec<u8>
     header.extend(MAGIC);
     header.extend(identity.fingerprint.to_le_bytes());
     header.extend(identity.root.to_le_bytes());
-    let counts =
-        [identity.dimensions, sizes.files, sizes.passages, sizes.parts, sizes.terms, 0];
+    let counts = [identity.dimensions, sizes.files, sizes.passages, sizes.parts, sizes.terms, 0];
     header.extend(counts.iter().flat_map(|count| count.to_le_bytes()));
     let lengths = [sizes.paths, sizes.names, sizes.postings, sizes.texts];
     header.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));

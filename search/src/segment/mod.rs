@@ -3,9 +3,11 @@
 
 mod layout;
 mod postings;
+#[cfg(test)]
+mod tests;
 mod view;
 mod write;
 
 pub(crate) use layout::Identity;
-pub(crate) use view::Segment;
+pub(crate) use view::{Row, Segment};
 pub(crate) use write::{Content, FileDraft, Vector, write};

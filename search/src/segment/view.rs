@@ -81,12 +81,12 @@ impl Segment {
         self.sizes.passages
     }
 
-    pub(crate) const fn terms(&self) -> u32 {
-        self.sizes.terms
+    pub(crate) const fn parts(&self) -> u32 {
+        self.sizes.parts
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
+    pub(crate) const fn terms(&self) -> u32 {
+        self.sizes.terms
     }
 
     fn record(&self, section: &Range<usize>, at: u32, size: usize) -> &[u8] {

@@ -191,12 +191,18 @@ impl Tables {
         self.rows.resize(end, 0);
         let numbers = self.parts.len().checked_sub(28).and_then(|at| self.parts.get_mut(at..));
         if let Some(numbers) = numbers.and_then(|it| it.first_chunk_mut::<8>()) {
-            *numbers = (u64::from(scale.to_bits()) | u64::from(length.to_bits()) << 32).to_le_bytes();
+            *numbers =
+                (u64::from(scale.to_bits()) | u64::from(length.to_bits()) << 32).to_le_bytes();
         }
     }
 
     /// The terms of all passages.
-    fn words(&mut self, old: Option<&Segment>, moved: &[u32], new: &[(u32, &Passage)]) -> Option<()> {
+    fn words(
+        &mut self,
+        old: Option<&Segment>,
+        moved: &[u32],
+        new: &[(u32, &Passage)],
+    ) -> Option<()> {
         let mut terms: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
         for passages in new.chunks(4096) {
             let counted: Vec<_> =

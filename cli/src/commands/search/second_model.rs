@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use nanoembed::open::source::Source;
 use nanoembed::{CrossEncoder, Encoder, Reranker};
-use nanoembed_search::Corpus;
 
-use super::found::Answer;
 use crate::error::{Error, Result, warn};
 
 /// The arguments about the second model.
@@ -25,15 +23,12 @@ pub(super) struct SecondModelArgs {
     late: Option<PathBuf>,
 }
 
-/// The opened model.
-pub(super) struct SecondModel(Reranker);
-
 impl SecondModelArgs {
     pub(super) fn path(&self) -> Option<&Path> {
         self.rerank.as_deref().or(self.late.as_deref())
     }
 
-    pub(super) fn open(&self) -> Result<Option<SecondModel>> {
+    pub(super) fn open(&self) -> Result<Option<Reranker>> {
         let model = match (&self.rerank, &self.late) {
             (Some(path), _) => {
                 Reranker::open_source(Source::open(path)?, &CrossEncoder::options())?
@@ -49,30 +44,6 @@ impl SecondModelArgs {
             return Err(Error::usage("--rerank is for models with one label")
                 .with_hint(format!("this one has {}", model.labels().join(", "))));
         }
-        Ok(Some(SecondModel(model)))
-    }
-}
-
-impl SecondModel {
-    /// Gives `answers` the model's scores, and its order.
-    pub(super) fn reorder(
-        &self,
-        query: &str,
-        corpus: &Corpus,
-        answers: &mut [Answer],
-    ) -> Result<()> {
-        let text = |answer: &Answer| {
-            let (_, passage) = corpus.get(answer.hit.passage)?;
-            Some(passage.read_of(passage.parts.get(answer.part)?))
-        };
-        let texts: Vec<_> = answers.iter().filter_map(text).collect();
-        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, &**text)).collect();
-        let scores = self.0.score_pairs(&pairs)?;
-        for (answer, score) in answers.iter_mut().zip(scores) {
-            answer.hit.score = score.score();
-        }
-        // Stable: equals stay in their order.
-        answers.sort_by(|a, b| b.hit.score.total_cmp(&a.hit.score));
-        Ok(())
+        Ok(Some(model))
     }
 }
