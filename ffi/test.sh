@@ -50,6 +50,9 @@ header() {
     for compiler in g++ clang++; do
         have $compiler || { skip "header with $compiler: not installed"; continue; }
         $compiler -x c++ -std=c++11 -pedantic -Wall -Wextra -Werror -I include -fsyntax-only "$scratch/header.c"
+        # Older standards get one sentence for the wrapper.
+        $compiler -x c++ -std=c++14 -I include -fsyntax-only include/nanoembed.hpp 2>"$scratch/older.txt" || true
+        [ "$(grep -c 'error:' "$scratch/older.txt")" = 1 ] || { cat "$scratch/older.txt"; return 1; }
     done
 }
 
@@ -64,21 +67,22 @@ functions() {
     done
 }
 
+wrapped=("$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb ../tests/data/sentencepiece/llama.model
+    ../tests/data/heads/bge_m3_multi)
+
 wrapper() {
     local define
     for define in -DNANOEMBED_RESULTS -DNANOEMBED_EXCEPTIONS; do
         g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined $define \
             -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/wrapper"
-        "$scratch/wrapper" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb \
-            ../tests/data/sentencepiece/llama.model
+        "$scratch/wrapper" "${wrapped[@]}"
     done
 }
 
 # Eight threads share a model.
 threads() {
     g++ -std=c++17 -g -O1 -fsanitize=thread -I "$prefix/include" tests/c/test.cpp "${library[@]}" -o "$scratch/threads"
-    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "$model" tests/data/words.fifu "$llama" ../tests/data/amb/bpe.amb \
-        ../tests/data/sentencepiece/llama.model
+    TSAN_OPTIONS=halt_on_error=1 "$scratch/threads" "${wrapped[@]}"
 }
 
 # No allocation where memory is lent, and no byte touched that is not the program's.

@@ -776,6 +776,9 @@ typedef uint32_t nanoembed_side;
 // The operating system cannot open or map the file.
 #define NANOEMBED_CANNOT_OPEN 906
 
+// The file has the weights of a model alone: its folder is opened by its path.
+#define NANOEMBED_NEEDS_FOLDER 907
+
 // None that this library knows.
 #define NANOEMBED_FORMAT_UNKNOWN 0
 
@@ -1184,11 +1187,21 @@ NANOEMBED_CHECK nanoembed_status nanoembed_tokenize(const struct nanoembed_model
                                     struct nanoembed_error *error);
 
 // Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
-// `*workspace`. A workspace is for one thread at a time. There is nothing to close.
+// `*workspace`. A workspace is for this model, and for one thread at a time. There is nothing to
+// close.
 //
 // `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
 // nobody else touches as long as the workspace is used; `workspace` points to memory for a
 // pointer.
+NANOEMBED_CHECK nanoembed_status nanoembed_workspace_init_with_error(const struct nanoembed_model *model,
+                                                     uint8_t *memory,
+                                                     size_t memory_bytes,
+                                                     struct nanoembed_workspace **workspace,
+                                                     struct nanoembed_error *error);
+
+// As `nanoembed_workspace_init_with_error`, without telling how much memory would be enough.
+//
+// As `nanoembed_workspace_init_with_error`.
 NANOEMBED_CHECK nanoembed_status nanoembed_workspace_init(const struct nanoembed_model *model,
                                           uint8_t *memory,
                                           size_t memory_bytes,

@@ -13,6 +13,10 @@
 #ifndef NANOEMBED_HPP
 #define NANOEMBED_HPP
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "nanoembed.hpp needs C++17: compile with -std=c++17, or use nanoembed.h"
+#else
+
 #include "nanoembed.h"
 
 #include <cstddef>
@@ -143,6 +147,22 @@ template <typename T> result<T> answer(nanoembed_status status, nanoembed_error 
         error.offset = NANOEMBED_NO_OFFSET;
     }
     return result<T>(nanoembed::error(error));
+}
+
+/// A text that `call` writes into the room that it gets, which grows until the text fits.
+template <typename F> result<std::string> text(F call) {
+    std::string room(256, '\0');
+    auto error = detail::sized<nanoembed_error>();
+    for (;;) {
+        std::size_t bytes = 0;
+        const nanoembed_status status = call(room, bytes, error);
+        if (status == NANOEMBED_BUFFER_TOO_SMALL && room.size() < std::size_t(1) << 28) {
+            room.resize(room.size() * 4);
+            continue;
+        }
+        room.resize(bytes);
+        return answer(status, error, std::move(room));
+    }
 }
 
 /// A handle that is freed once, by whoever has it last.
@@ -310,14 +330,20 @@ public:
         return detail::answer(status, error, score);
     }
 
-    /// The token ids of a text, special tokens included; all of them unless `most` says otherwise.
+    /// The token ids of a text, special tokens included: as many as the model takes, or `most`.
     result<std::vector<std::uint32_t>> tokenize(std::string_view text, std::size_t most = SIZE_MAX) const {
         std::vector<std::uint32_t> ids(text.size() + 2 < most ? text.size() + 2 : most);
         auto tokenized = detail::sized<nanoembed_tokenized>();
         auto error = detail::sized<nanoembed_error>();
-        const auto status = nanoembed_tokenize(handle_.get(), text.data(), text.size(), ids.data(),
-                                               ids.size(), &tokenized, &error);
-        ids.resize(tokenized.tokens);
+        nanoembed_status status = NANOEMBED_OK;
+        // Rules may make a text longer: the first call tells how many ids there are.
+        for (bool again = true; again;) {
+            status = nanoembed_tokenize(handle_.get(), text.data(), text.size(), ids.data(), ids.size(), &tokenized,
+                                        &error);
+            const std::size_t all = tokenized.total < most ? tokenized.total : most;
+            again = status == NANOEMBED_OK && all > ids.size();
+            ids.resize(again ? all : tokenized.tokens);
+        }
         return detail::answer(status, error, std::move(ids));
     }
 
@@ -474,13 +500,9 @@ public:
 
     /// The word of a row.
     result<std::string> word(std::uint32_t row) const {
-        std::string buffer(256, '\0');
-        std::size_t length = 0;
-        auto error = detail::sized<nanoembed_error>();
-        const auto status =
-            nanoembed_words_word(handle_.get(), row, buffer.data(), buffer.size(), &length, &error);
-        buffer.resize(length);
-        return detail::answer(status, error, std::move(buffer));
+        return detail::text([&](std::string &room, std::size_t &bytes, nanoembed_error &error) {
+            return nanoembed_words_word(handle_.get(), row, room.data(), room.size(), &bytes, &error);
+        });
     }
 
     const nanoembed_words *get() const noexcept { return handle_.get(); }
@@ -545,11 +567,9 @@ public:
 
     /// The bytes that a token stands for: UTF-8 if what several tokens stand for is put together.
     result<std::string> token(std::uint32_t id) const {
-        std::string out(512, '\0');
-        std::size_t bytes = 0;
-        const auto status = nanoembed_tokenizer_token(handle_.get(), id, out.data(), out.size(), &bytes);
-        out.resize(bytes);
-        return detail::answer(status, {}, std::move(out));
+        return detail::text([&](std::string &room, std::size_t &bytes, nanoembed_error &) {
+            return nanoembed_tokenizer_token(handle_.get(), id, room.data(), room.size(), &bytes);
+        });
     }
 
     const nanoembed_tokenizer *get() const noexcept { return handle_.get(); }
@@ -641,4 +661,5 @@ private:
 
 } // namespace nanoembed
 
+#endif // C++17
 #endif

@@ -12,7 +12,7 @@ use crate::status::{
     INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report, too_small,
 };
 use crate::versioned;
-use crate::workspace::nanoembed_workspace;
+use crate::workspace::{nanoembed_workspace, used_with};
 
 /// A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
 #[repr(C)]
@@ -118,9 +118,8 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, strings) = unsafe {
-            (pointer::get(model)?, pointer::get_mut(workspace)?, versioned::needed(strings)?)
-        };
+        let ((model, workspace), strings) =
+            unsafe { (used_with(model, workspace)?, versioned::needed(strings)?) };
         let rows = strings.length;
         let end = strings.first.checked_add(rows).ok_or(INVALID)?;
         let floats = rows.checked_mul(model.kind.dimensions()).ok_or(TOO_SMALL)?;

@@ -51,9 +51,8 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, ids) = unsafe {
-            (pointer::get(model)?, pointer::get_mut(workspace)?, pointer::slice(ids, count)?)
-        };
+        let ((model, workspace), ids) =
+            unsafe { (used_with(model, workspace)?, pointer::slice(ids, count)?) };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
         let scratch = &mut workspace.scratch;
@@ -90,9 +89,8 @@ pub unsafe extern "C" fn nanoembed_embed_text(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, text) = unsafe {
-            (pointer::get(model)?, pointer::get_mut(workspace)?, text(text_start, text_bytes)?)
-        };
+        let ((model, workspace), text) =
+            unsafe { (used_with(model, workspace)?, text(text_start, text_bytes)?) };
         // SAFETY: the caller's promise.
         let out = unsafe { vector(model, out, capacity) }?;
         let encoded = embed_one(model, workspace, text, out)?;

@@ -36,6 +36,9 @@ pub const NANOEMBED_NEEDS_MEMORY: nanoembed_status = 905;
 /// The operating system cannot open or map the file.
 pub const NANOEMBED_CANNOT_OPEN: nanoembed_status = 906;
 
+/// The file has the weights of a model alone: its folder is opened by its path.
+pub const NANOEMBED_NEEDS_FOLDER: nanoembed_status = 907;
+
 /// Stands for no place in a file.
 pub const NANOEMBED_NO_OFFSET: u64 = u64::MAX;
 

@@ -22,7 +22,7 @@ use crate::model_options::{
     NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_INDEXED,
     NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, quantizes,
 };
-use crate::status::{Failure, INVALID, Outcome, TOO_SMALL, invalid};
+use crate::status::{Failure, INVALID, NANOEMBED_CANNOT_OPEN, Outcome, TOO_SMALL, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.
 #[derive(Debug)]
@@ -346,6 +346,11 @@ pub(crate) fn encoded(found: &Tokenized) -> Encoded {
 
 fn fault(fault: ModelFault, name: &mut String) -> Failure {
     let found = match &fault {
+        ModelFault::Text(fault) if fault.is_missing_file() => {
+            name.push_str(&fault.file);
+            return Failure::here(NANOEMBED_CANNOT_OPEN);
+        }
+        ModelFault::Text(fault) if fault.key.is_empty() => &fault.file,
         ModelFault::Text(fault) => &fault.key,
         ModelFault::Tensor(fault) => &fault.tensor,
         ModelFault::Key { key, .. } => key,

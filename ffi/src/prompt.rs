@@ -10,11 +10,11 @@ use nanoembed_core::owned::folder::Prefix;
 
 use crate::chosen::Chosen;
 use crate::model_handle::{Kind, nanoembed_model};
-use crate::pointer::{self, text};
+use crate::pointer::text;
 use crate::status::{Outcome, invalid, nanoembed_error, nanoembed_status, report};
-use crate::workspace::nanoembed_workspace;
 #[cfg(feature = "std")]
 use crate::workspace::session;
+use crate::workspace::{nanoembed_workspace, used_with};
 
 /// The choice of the prompt before texts.
 pub type nanoembed_prompt = u32;
@@ -52,9 +52,8 @@ pub unsafe extern "C" fn nanoembed_workspace_set_prompt(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, name) = unsafe {
-            (pointer::get(model)?, pointer::get_mut(workspace)?, text(name, name_bytes)?)
-        };
+        let ((model, workspace), name) =
+            unsafe { (used_with(model, workspace)?, text(name, name_bytes)?) };
         let chosen = match prompt {
             NANOEMBED_PROMPT_USUAL => Chosen::USUAL,
             NANOEMBED_PROMPT_NONE => Chosen::Text(""),

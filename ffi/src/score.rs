@@ -7,9 +7,9 @@ use nanoembed_core::ErrorKind;
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{INVALID, Outcome, nanoembed_error, nanoembed_status, report};
-use crate::workspace::nanoembed_workspace;
 #[cfg(feature = "std")]
 use crate::workspace::session;
+use crate::workspace::{nanoembed_workspace, used_with};
 
 /// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
 /// better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
@@ -37,10 +37,9 @@ pub unsafe extern "C" fn nanoembed_score(
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (model, workspace, query, document, out) = unsafe {
+        let ((model, workspace), query, document, out) = unsafe {
             (
-                pointer::get(model)?,
-                pointer::get_mut(workspace)?,
+                used_with(model, workspace)?,
                 text(query, query_bytes)?,
                 text(document, document_bytes)?,
                 pointer::out(score)?,

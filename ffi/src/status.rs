@@ -120,6 +120,9 @@ fn message(status: nanoembed_status) -> &'static CStr {
         NANOEMBED_UNSUPPORTED_AMB => c"the format amb is not part of this build",
         NANOEMBED_UNSUPPORTED_TRANSFORMERS => c"transformers are not part of this build",
         NANOEMBED_NEEDS_MEMORY => c"a file of this kind must be in memory",
+        NANOEMBED_NEEDS_FOLDER => {
+            c"the file has the weights of a model alone: its folder is opened by its path"
+        }
         NANOEMBED_CANNOT_OPEN => c"the file cannot be opened or mapped",
         NANOEMBED_BAD_POINTER => c"a pointer is NULL, not aligned, or has an impossible length",
         NANOEMBED_STOPPED => c"the callback asked to stop",
@@ -149,6 +152,7 @@ pub extern "C" fn nanoembed_status_name(status: nanoembed_status) -> *const c_ch
         NANOEMBED_UNSUPPORTED_TRANSFORMERS => c"unsupported_transformers",
         NANOEMBED_NEEDS_MEMORY => c"needs_memory",
         NANOEMBED_CANNOT_OPEN => c"cannot_open",
+        NANOEMBED_NEEDS_FOLDER => c"needs_folder",
         NANOEMBED_BAD_POINTER => c"bad_pointer",
         NANOEMBED_STOPPED => c"stopped",
         NANOEMBED_NOT_FOUND => c"not_found",

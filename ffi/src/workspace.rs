@@ -10,11 +10,13 @@ use crate::memory::{Lent, LentSlice, Sum};
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer;
 use crate::scratch::{Scratch, Sizes};
-use crate::status::{Outcome, answer, nanoembed_status, too_small};
+use crate::status::{Outcome, invalid, nanoembed_error, nanoembed_status, report, too_small};
 
 /// The scratch memory of one thread that embeds.
 #[derive(Debug)]
 pub struct nanoembed_workspace {
+    /// The model that it is for.
+    model: *const nanoembed_model,
     pub(crate) scratch: Scratch,
     /// The tokens of a pack of texts, and how many each text has.
     pub(crate) ids: LentSlice<u32>,
@@ -29,7 +31,8 @@ pub struct nanoembed_workspace {
 }
 
 /// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
-/// `*workspace`. A workspace is for one thread at a time. There is nothing to close.
+/// `*workspace`. A workspace is for this model, and for one thread at a time. There is nothing to
+/// close.
 ///
 /// # Safety
 ///
@@ -37,11 +40,12 @@ pub struct nanoembed_workspace {
 /// nobody else touches as long as the workspace is used; `workspace` points to memory for a
 /// pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_workspace_init(
+pub unsafe extern "C" fn nanoembed_workspace_init_with_error(
     model: *const nanoembed_model,
     memory: *mut u8,
     memory_bytes: usize,
     workspace: *mut *mut nanoembed_workspace,
+    error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let make = || -> Outcome {
         // SAFETY: the caller's promise.
@@ -55,6 +59,7 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
         }
         let handle: *mut nanoembed_workspace = lent.place(1)?;
         let mut made = nanoembed_workspace {
+            model: core::ptr::from_ref(model),
             scratch: Scratch {
                 floats: LentSlice(lent.filled(sizes.floats, 0.0)?),
                 bytes: LentSlice(lent.filled(sizes.bytes, 0)?),
@@ -77,7 +82,42 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
         out.write(handle);
         Ok(())
     };
-    answer(make())
+    // SAFETY: the caller's promise.
+    unsafe { report(make(), error) }
+}
+
+/// As `nanoembed_workspace_init_with_error`, without telling how much memory would be enough.
+///
+/// # Safety
+///
+/// As `nanoembed_workspace_init_with_error`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_workspace_init(
+    model: *const nanoembed_model,
+    memory: *mut u8,
+    memory_bytes: usize,
+    workspace: *mut *mut nanoembed_workspace,
+) -> nanoembed_status {
+    let error = core::ptr::null_mut();
+    // SAFETY: the caller's promise.
+    unsafe { nanoembed_workspace_init_with_error(model, memory, memory_bytes, workspace, error) }
+}
+
+/// A model, and a workspace that was made for it.
+///
+/// # Safety
+///
+/// The pointers are NULL or handles, and nobody else uses the workspace meanwhile.
+pub(crate) unsafe fn used_with<'a>(
+    model: *const nanoembed_model,
+    workspace: *mut nanoembed_workspace,
+) -> Outcome<(&'a nanoembed_model, &'a mut nanoembed_workspace)> {
+    // SAFETY: the caller's promise.
+    let (model, workspace) = unsafe { (pointer::get(model)?, pointer::get_mut(workspace)?) };
+    match core::ptr::eq(workspace.model, model) {
+        true => Ok((model, workspace)),
+        false => Err(invalid("workspace")),
+    }
 }
 
 /// The size of the workspaces of `model` in bytes; 0 for NULL. That of a model with memory of its
@@ -122,5 +162,5 @@ pub(crate) fn bytes(sizes: &Sizes) -> Outcome<usize> {
 /// The scratch memory of models on the heap, which `nanoembed_workspace_new` makes.
 #[cfg(feature = "std")]
 pub(crate) fn session(hosted: &mut Option<Box<HostedSession>>) -> Outcome<&mut HostedSession> {
-    hosted.as_deref_mut().ok_or(crate::status::invalid("workspace"))
+    hosted.as_deref_mut().ok_or(invalid("workspace"))
 }

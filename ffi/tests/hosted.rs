@@ -47,6 +47,15 @@ fn open(path: &Path, tokens: u32) -> Result<Handles, (nanoembed_status, String)>
 }
 
 #[test]
+fn a_folder_that_lacks_a_file_is_told_its_name() {
+    let folder = std::env::temp_dir().join(format!("nanoembed-empty-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let why = open(&folder, 0).err();
+    std::fs::remove_dir(&folder).expect("it is empty");
+    assert_eq!(why, Some((NANOEMBED_CANNOT_OPEN, "config.json".to_owned())));
+}
+
+#[test]
 fn every_family_embeds_as_its_folder_expects_with_its_prompts() {
     let folders = folders(false);
     assert!(folders.len() >= 15, "{}", folders.len());

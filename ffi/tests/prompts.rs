@@ -6,6 +6,7 @@ mod support {
     pub(crate) mod source;
 }
 
+use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
@@ -24,8 +25,13 @@ static FILE: &[u8] = include_bytes!("data/default_prompt.weights");
 fn open(vocabulary: nanoembed_vocabulary) -> Result<Lent, nanoembed_status> {
     let source = in_memory(FILE);
     let options = nanoembed_model_options { vocabulary, ..Default::default() };
-    let planned = Planned::new(&source, &options).expect("it is planned");
-    planned.open().map_err(|error| error.status)
+    let planned = Planned::new(&source, &options).map_err(|error| {
+        // SAFETY: names end with a zero.
+        let name = unsafe { CStr::from_ptr(error.name.as_ptr()) };
+        assert_eq!(name, c"default_prompt_name");
+        error.status
+    })?;
+    Ok(planned.open().expect("what is planned opens"))
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Letters {
         }
     }
 
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         let mut letters = Self::default();
         letters.count(text);
         letters

@@ -19,7 +19,7 @@ const OTHER_SCRIPTS: f32 = 0.1;
 /// than the Latin.
 pub(crate) fn weight_of_built_in(query: &str, live: &Live) -> f32 {
     match () {
-        () if !Letters::of(query).are_latin() || !live.is_latin() => OTHER_SCRIPTS,
+        () if !Letters::from_text(query).are_latin() || !live.is_latin() => OTHER_SCRIPTS,
         () if !may_be_english(query) => OTHER_LANGUAGES,
         () => WEIGHT,
     }

@@ -103,7 +103,7 @@ export interface EncoderFileGlue extends Glue {
 /** What that has which opens folders, too. */
 export interface EncoderGlue extends EncoderFileGlue {
   TextModel: EncoderFileGlue["TextModel"] & {
-    of_folder(folder: FolderParts): Encoders;
+    from_folder(folder: FolderParts): Encoders;
     allowing(reader: Reader, requantize: boolean | undefined, names: string): AllEncoders;
   };
   Folder: new () => FolderParts;

@@ -175,7 +175,7 @@ async function brought(
     throw error;
   }
   const warnings = parts.warnings();
-  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings, options.kind);
+  return wrapped(guarded(() => engine.glue.TextModel.from_folder(parts), () => "safetensors"), warnings, options.kind);
 }
 
 /** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */

@@ -1,7 +1,8 @@
 //! `generate`: a text continued by a decoder.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use crate::args::limits::SessionLimit;
 use crate::args::size::size;
 use crate::args::{UnknownArgs, number, verify_model, whole};
 use crate::error::{Error, Result, warn};
+use crate::input::whole_text;
 use crate::output::lines::LineWriter;
 use crate::streams::{self, say};
 
@@ -22,6 +24,8 @@ use crate::streams::{self, say};
 Examples:
   nanoembed generate \"Once upon a time\" --model smollm2.amb
   nanoembed generate --chat \"What is the capital of France?\" --model smollm2.gguf
+  nanoembed generate --chat -f question.txt --system \"Answer briefly.\" -n 64 --model smollm2.gguf
+  nanoembed generate \"Names of cats:\\n1.\" --stop \"4.\" --model smollm2.amb
   nanoembed generate \"1, 2, 3,\" --model smollm2.amb --temperature 0 --json
   nanoembed generate \"Once upon a time\" --model smollm2-uqff/
   nanoembed generate \"Once upon a time\" --model smollm2.gguf --memory 24M
@@ -31,9 +35,13 @@ and weights in UQFF (with `residual.safetensors`) or safetensors. Nothing is con
 
 Ctrl-C ends it; what has been said until then stands.")]
 pub(crate) struct Generate {
-    /// The text to continue
+    /// The text to continue; `-` is stdin, as is no text where stdin is no terminal
     #[arg(value_name = "PROMPT")]
-    prompt: String,
+    prompt: Option<String>,
+
+    /// Continue the text of files, one after the other; the line break at its end is left out
+    #[arg(long, short, num_args = 1.., value_name = "FILE", conflicts_with = "prompt")]
+    file: Vec<PathBuf>,
 
     /// An `.amb`, `.weights` or GGUF file, a UQFF file (its first shard), or a folder of one of
     /// these or of safetensors
@@ -57,7 +65,7 @@ pub(crate) struct Generate {
     session_limit: SessionLimit,
 
     /// Most tokens that are added
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole)]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 128, value_parser = whole)]
     max_tokens: usize,
 
     /// 0 always takes the likeliest token; larger is more varied
@@ -72,9 +80,13 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = probability)]
     top_p: f32,
 
-    /// The same seed gives the same text
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = seed)]
-    seed: u64,
+    /// The same seed gives the same text [default: another one each time]
+    #[arg(long, value_name = "S", value_parser = seed)]
+    seed: Option<u64>,
+
+    /// End before this text, which is not part of the output; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
 
     /// Compute in f32 throughout instead of with activations in 16 bits: slower, for comparisons
     #[arg(long)]
@@ -84,6 +96,10 @@ pub(crate) struct Generate {
     /// `<|im_end|>`
     #[arg(long)]
     chat: bool,
+
+    /// Instructions to the model before the question, such as "Answer in one sentence."
+    #[arg(long, value_name = "TEXT", requires = "chat")]
+    system: Option<String>,
 
     /// One object: `{"ids", "text"}`
     #[arg(long)]
@@ -102,6 +118,12 @@ fn probability(text: &str) -> std::result::Result<f32, String> {
     probability.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
+/// A seed that differs each time.
+fn random() -> u64 {
+    // Small enough to be typed.
+    u64::from(RandomState::new().hash_one(0) as u32)
+}
+
 /// The random seed.
 fn seed(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
@@ -116,6 +138,7 @@ struct Generated<'g> {
 
 impl Generate {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        let text = self.prompt()?;
         if self.verify {
             verify_model(&self.model, quiet)?;
         }
@@ -126,19 +149,21 @@ impl Generate {
             .allow_unknown(self.unknown.names());
         let generator = options.open(&self.model)?;
         generator.warnings().iter().for_each(warn);
-        let message = [Message::user(&self.prompt)];
+        let system = self.system.iter().map(|text| Message::system(text));
+        let messages: Vec<Message<'_>> = system.chain([Message::user(&text)]).collect();
         let prompt = match self.chat {
-            true => Prompt::Chat(&message),
-            false => Prompt::WithSpecialTokens(&self.prompt),
+            true => Prompt::Chat(&messages),
+            false => Prompt::WithSpecialTokens(&text),
         };
+        let seed = self.seed.unwrap_or_else(random);
         let sampling = Sampling::default()
             .temperature(self.temperature)
             .top_k(self.top_k)
             .top_p(self.top_p)
-            .seed(self.seed)
+            .seed(seed)
             .max_tokens(self.max_tokens);
         let start = Instant::now();
-        let mut pieces = generator.generate(prompt, sampling)?;
+        let mut pieces = generator.generate(prompt, sampling)?.until(&self.stop);
         let prompt_seconds = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let text = self.say(&mut pieces)?;
@@ -152,14 +177,39 @@ impl Generate {
             #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
             let rate = |tokens: usize, seconds: f64| tokens as f64 / seconds.max(1e-9);
             say(format_args!(
-                "prompt: {} tokens, {:.1} a second; generated: {} tokens, {:.1} a second",
+                "prompt: {} tokens, {:.1} a second; generated: {} tokens, {:.1} a second{}",
                 pieces.prompt_tokens(),
                 rate(pieces.prompt_tokens(), prompt_seconds),
                 pieces.ids().len(),
                 rate(pieces.ids().len(), seconds),
+                self.seed_to_say(seed),
             ));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The text to continue.
+    fn prompt(&self) -> Result<String> {
+        if !self.file.is_empty() {
+            let texts = self.file.iter().map(|file| whole_text(file));
+            return Ok(texts.collect::<Result<Vec<String>>>()?.join("\n"));
+        }
+        match self.prompt.as_deref() {
+            Some("-") => whole_text(Path::new("-")),
+            Some(prompt) => Ok(prompt.to_owned()),
+            None if !io::stdin().is_terminal() => whole_text(Path::new("-")),
+            None => Err(Error::usage("there is no text to continue").with_hint(
+                "nanoembed generate \"Once upon a time\" --model FILE, `-f FILE`, or a text on stdin",
+            )),
+        }
+    }
+
+    /// The seed, where the text depends on it and it is not known to the user.
+    fn seed_to_say(&self, seed: u64) -> String {
+        match self.seed {
+            None if self.temperature > 0.0 => format!("; seed {seed}"),
+            _ => String::new(),
+        }
     }
 
     /// Says the continuation as it comes, unless it is to be said as JSON; all of it.

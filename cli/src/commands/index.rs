@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use nanoembed::Encoder;
+use nanoembed::escape::line;
 use nanoembed_search::{
     Cutting, IndexStatus, Tree, TreeOptions, cache_folder, drop_index, index_status,
 };
@@ -99,7 +100,8 @@ impl Index {
             let Some(status) = index_status(folder, options, encoder)? else {
                 are_all = false;
                 if !self.json {
-                    lines.text(&format!("{}: no index", folder.display()))?;
+                    lines
+                        .text(format_args!("{}: no index", line(&folder.display().to_string())))?;
                 }
                 continue;
             };
@@ -113,8 +115,8 @@ impl Index {
                 }))?;
                 continue;
             }
-            let root = nanoembed::escape::line(&root);
-            lines.text(&format!(
+            let root = line(&root);
+            lines.text(format_args!(
                 "{root}: {files} files, {passages} passages, {bytes} bytes, by {model}, {age} s old"
             ))?;
         }

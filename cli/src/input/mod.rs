@@ -10,6 +10,7 @@
 //! | `error_policy` | treatment of lines that cannot be used |
 //! | `pairs` | a question, and texts that may answer it |
 //! | `texts` | texts in chunks of bounded size, read ahead of the work |
+//! | `whole_text` | the whole text of a file |
 
 mod arguments;
 mod error_policy;
@@ -19,6 +20,7 @@ mod pairs;
 mod rows;
 mod surrogates;
 mod texts;
+mod whole_text;
 
 pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
 pub(crate) use error_policy::OnError;
@@ -27,6 +29,7 @@ pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
 pub(crate) use texts::{Item, LeftOut, Reader, Texts};
+pub(crate) use whole_text::whole_text;
 
 /// The UTF-8 byte order mark, which some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -234,6 +234,40 @@ fn search_and_generate() {
 }
 
 #[test]
+fn prompts_come_from_files_and_stdin_and_end_where_asked() {
+    let (folder, _) = byte_pairs::folder("smollm", false, serde_json::json!({}));
+    let decoder = folder.path().to_str().unwrap().to_owned();
+    let generate = ["generate", "-m", &decoder, "--temperature", "0", "-n", "12"];
+    let said = |further: &[&str], input: &str| stdout(&[&generate[..], further].concat(), input);
+    let whole = said(&["they said"], "");
+    let (prompt, wrong) = (folder.path().join("prompt.txt"), folder.path().join("wrong.txt"));
+    std::fs::write(&prompt, "they said\n").unwrap();
+    std::fs::write(&wrong, b"they\xffsaid").unwrap();
+    assert_eq!(said(&["-f", prompt.to_str().unwrap()], ""), whole);
+    let twice = said(&["-f", prompt.to_str().unwrap(), prompt.to_str().unwrap()], "");
+    assert_eq!(twice, said(&["they said\nthey said"], ""));
+    assert_eq!(said(&["-"], "they said\n"), whole);
+    assert_eq!(said(&[], "they said"), whole);
+    let text = whole.trim_end_matches('\n');
+    let (at, _) = text.char_indices().nth(text.chars().count() / 2).unwrap();
+    let stop: String = text[at..].chars().take(2).collect();
+    let until = said(&["they said", "--stop", &stop, "--stop", "never"], "");
+    assert_eq!(until.trim_end_matches('\n'), &text[..text.find(&stop).unwrap()]);
+    let failed =
+        |further: &[&str], status| failure(&[&generate[..], further].concat(), b"", status);
+    assert!(failed(&["-f", wrong.to_str().unwrap()], 1).contains("byte 4: "));
+    assert!(failed(&["-f", "/none"], 3).contains("/none"));
+    assert!(failed(&["x", "-f", prompt.to_str().unwrap()], 2).contains("--file"));
+    assert!(failed(&["x", "--system", "y"], 2).contains("--chat"));
+    // Another seed each time, which is told, gives the same text again.
+    let random = ["generate", "-m", &decoder, "they said", "--temperature", "9", "-n", "12"];
+    let output = nanoembed(&random).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let (_, seed) = told.trim_end().rsplit_once("; seed ").unwrap();
+    assert_eq!(stdout(&[&random[..], &["--seed", seed]].concat(), "").into_bytes(), output.stdout);
+}
+
+#[test]
 fn errors_have_a_code_a_place_and_an_exit_code() {
     let (tiny, model, words) = files();
     let cut = tiny.join("cut.fifu");

@@ -119,19 +119,150 @@ fn multi(side: &str) -> [&str; 5] {
     ["--vectors", "multi", "--precise", "--as", side]
 }
 
-#[test]
-fn vectors_of_tokens_are_those_of_pylate() {
+/// Holds the vectors that a model makes against those of ColBERT.
+fn check_colbert(model: &Path) {
     for side in ["query", "document"] {
         let expected = sided(side);
         let rows: Vec<Value> = expected.iter().map(|(row, _)| row.clone()).collect();
-        let found = embedded(&folder("colbert"), &multi(side), &rows);
+        let found = embedded(model, &multi(side), &rows);
         for (found, (_, expected)) in found.iter().zip(&expected) {
             check_multi(found, expected, 128);
         }
         // It makes nothing else.
-        let usual = embedded(&folder("colbert"), &["--precise", "--as", side], &rows);
+        let usual = embedded(model, &["--precise", "--as", side], &rows);
         assert_eq!(usual, found);
     }
+}
+
+#[test]
+fn vectors_of_tokens_are_those_of_pylate() {
+    check_colbert(&folder("colbert"));
+}
+
+#[test]
+fn vectors_of_tokens_are_those_of_sentence_transformers() {
+    check_colbert(&folder("colbert_st6"));
+}
+
+#[test]
+fn vectors_of_tokens_are_those_of_colberts_authors() {
+    let model = artifact();
+    check_colbert(model.path());
+    for ending in ["weights", "amb"] {
+        let file = model.path().join(format!("model.{ending}"));
+        stdout(&["convert", model.path().to_str().unwrap(), file.to_str().unwrap(), "-q"], "");
+        check_colbert(&file);
+    }
+    change(&model, "artifact.metadata", "\"cosine\"", "\"l2\"");
+    let said = failure(&["embed", "-m", model.path().to_str().unwrap(), "a"], b"", 1);
+    assert!(said.contains("artifact.metadata: `similarity`"), "{said}");
+}
+
+/// The model of `colbert` as ColBERT's authors save it: its layer is among the weights of the
+/// transformer, and the tokens before texts have other names.
+fn artifact() -> TempDir {
+    let model = copied("colbert_artifact");
+    let bytes = |file: &str| fs::read(folder("colbert").join(file)).unwrap();
+    let mut members = serde_json::Map::new();
+    let mut data = Vec::new();
+    for (file, prefix) in [("model.safetensors", "bert."), ("1_Dense/model.safetensors", "")] {
+        let bytes = bytes(file);
+        let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
+        let (header, own) = rest.split_at(usize::try_from(u64::from_le_bytes(*length)).unwrap());
+        let header: Value = serde_json::from_slice(header).unwrap();
+        for (name, tensor) in
+            header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__")
+        {
+            let mut tensor = tensor.clone();
+            for offset in tensor["data_offsets"].as_array_mut().unwrap() {
+                *offset = (offset.as_u64().unwrap() + data.len() as u64).into();
+            }
+            members.insert(format!("{prefix}{name}"), tensor);
+        }
+        data.extend_from_slice(own);
+    }
+    let header = serde_json::to_vec(&members).unwrap();
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(model.path().join("model.safetensors"), [&length, &header[..], &data].concat())
+        .unwrap();
+    let tokenizer = String::from_utf8(bytes("tokenizer.json")).unwrap();
+    let names = [
+        ("[unused0]", "[first]"),
+        ("[unused1]", "[second]"),
+        ("[Q] ", "[unused0]"),
+        ("[D] ", "[unused1]"),
+    ];
+    let tokenizer = names.iter().fold(tokenizer, |text, (old, new)| text.replace(old, new));
+    fs::write(model.path().join("tokenizer.json"), tokenizer).unwrap();
+    model
+}
+
+#[test]
+fn settings_of_modules_for_late_interaction_are_honoured_or_refused_by_name() {
+    let (mask, list) = ("2_MultiVectorMask/config.json", "modules.json");
+    let transformer = "sentence_bert_config.json";
+    let class = "multi_vector_encoder.modules.multi_vector_mask.MultiVectorMask";
+    for (file, old, new, expected) in [
+        (transformer, "\"token\": null", "\"token\": \"[odd]\"", "query_expansion"),
+        (transformer, "\"fixed\"", "\"random\"", "query_expansion"),
+        (
+            transformer,
+            "\"document_length\"",
+            "\"query_length\": 8, \"document_length\"",
+            "query_length",
+        ),
+        (
+            mask,
+            "\"keep_only_token_ids\": null",
+            "\"keep_only_token_ids\": [7]",
+            "keep_only_token_ids",
+        ),
+        (mask, "\"document\"", "\"image\"", "skiplist_tasks"),
+        (
+            list,
+            class,
+            "multi_vector_encoder.modules.token_pooling.HierarchicalTokenPooling",
+            "HierarchicalTokenPooling",
+        ),
+        (
+            "3_Normalize/config.json",
+            "\"module_output_name\": \"token_embeddings\"",
+            "\"module_output_name\": \"odd\"",
+            "module_output_name",
+        ),
+        ("config_sentence_transformers.json", "\"maxsim\"", "\"meanmaxsim\"", "meanmaxsim"),
+        (
+            "config_sentence_transformers.json",
+            "\"prompts\"",
+            "\"query_length\": 32, \"prompts\"",
+            "query_prefix",
+        ),
+    ] {
+        let scratch = copied("colbert_st6");
+        change(&scratch, file, old, new);
+        let model = scratch.path().to_str().unwrap();
+        let said = failure(&["embed", "-m", model, "--as", "query", "a"], b"", 1);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    let scratch = copied("colbert_st6");
+    let text = [serde_json::json!({"text": "a, b!"})];
+    let count = |side| {
+        let found = embedded(scratch.path(), &["--as", side], &text);
+        found[0]["embeddings"].as_array().unwrap().len()
+    };
+    // [CLS] [Q] a , b ! [SEP], and without punctuation.
+    assert_eq!((count("query"), count("document")), (32, 5));
+    change(&scratch, transformer, "\"length\": 32", "\"length\": 16");
+    assert_eq!(count("query"), 16);
+    change(&scratch, transformer, "\"fixed\"", "\"min\"");
+    assert_eq!(count("query"), 16);
+    change(&scratch, mask, "\"document\"", "\"query\"");
+    assert_eq!((count("query"), count("document")), (14, 7));
+    change(&scratch, transformer, "\"document_length\": 96", "\"document_length\": 4");
+    assert_eq!(count("document"), 4);
+    let prompts = "config_sentence_transformers.json";
+    change(&scratch, prompts, "\"[D] \"", "\"\"");
+    assert_eq!(count("document"), 4);
 }
 
 #[test]

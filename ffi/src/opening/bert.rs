@@ -121,6 +121,13 @@ impl BertOpening {
         if self.vocabulary == NANOEMBED_VOCABULARY_NONE {
             return Ok(());
         }
+        let refuse = |setting| Err(Failure::from(ErrorKind::UnsupportedSetting).about(setting));
+        if self.config.has_default_prompt {
+            return refuse("default_prompt_name");
+        }
+        if self.config.has_added_tokens && matches!(self.file, File::Passed(_)) {
+            return refuse("added_tokens");
+        }
         let is_indexed = self.vocabulary == NANOEMBED_VOCABULARY_INDEXED;
         let (offset, there) = match self.file {
             File::Passed(contents) => {
@@ -197,9 +204,6 @@ impl BertOpening {
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {
                 return Ok(());
             }
-            File::Parsed(_) if self.config.has_default_prompt => {
-                return Err(ErrorKind::UnsupportedSetting.into());
-            }
             File::Parsed(model) => {
                 let source = model.word_pieces(&self.config)?;
                 let memory = tokenizer_index::memory(&source.needs(), lent)?;
@@ -208,10 +212,6 @@ impl BertOpening {
             }
         };
         let Some(tokens) = contents.tokens() else { return Ok(()) };
-        let is_asked = self.config.has_added_tokens || self.config.has_default_prompt;
-        if is_asked && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
-            return Err(ErrorKind::UnsupportedSetting.into());
-        }
         let normalization = self.config.normalization();
         match (self.vocabulary, contents.token_index(), self.source.memory()) {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {

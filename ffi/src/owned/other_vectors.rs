@@ -16,7 +16,7 @@ use crate::status::{
 };
 use crate::tokenized::nanoembed_tokenized;
 use crate::versioned;
-use crate::workspace::{nanoembed_workspace, session};
+use crate::workspace::{nanoembed_workspace, session, used_with};
 
 /// The vectors that a model makes.
 #[repr(C)]
@@ -217,7 +217,7 @@ unsafe fn hosted<'h>(
     workspace: *mut nanoembed_workspace,
 ) -> Outcome<(&'h HostedModel, &'h mut HostedSession)> {
     // SAFETY: the caller's promise.
-    let (model, workspace) = unsafe { (pointer::get(model)?, pointer::get_mut(workspace)?) };
+    let (model, workspace) = unsafe { used_with(model, workspace)? };
     match &model.kind {
         Kind::Hosted(hosted) => Ok((hosted, session(&mut workspace.hosted)?)),
         _ => Err(ErrorKind::OtherModel.into()),

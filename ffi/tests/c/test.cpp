@@ -1,6 +1,8 @@
 // Every class of nanoembed.hpp, with and without exceptions.
 //
-//   test MODEL.weights WORDS.fifu LLAMA.gguf BPE.amb PIECES.model
+//   test MODEL.weights WORDS.fifu LLAMA.gguf BPE.amb PIECES.model FOLDER
+//
+// FOLDER is a model whose tokenizer writes "½" as three tokens.
 
 #include <nanoembed.hpp>
 
@@ -23,8 +25,23 @@ static std::vector<char> load(const char *path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// A finalfusion file with one word of so many letters, and its vector of one number.
+static std::vector<char> one_word(std::uint32_t letters) {
+    std::vector<char> file{'F', 'i', 'F', 'u'};
+    const auto put = [&file](std::uint64_t number, int bytes) {
+        for (int at = 0; at < bytes; at++) file.push_back(static_cast<char>(number >> 8 * at & 255));
+    };
+    put(0, 4), put(2, 4), put(1, 4), put(2, 4);
+    put(1, 4), put(8 + 4 + letters, 8), put(1, 8), put(letters, 4);
+    file.insert(file.end(), letters, 'a');
+    const std::size_t padding = (4 - (file.size() + 28) % 4) % 4;
+    put(2, 4), put(8 + 4 + 4 + padding + 4, 8), put(1, 8), put(1, 4), put(10, 4), put(0, static_cast<int>(padding));
+    put(0x3f800000, 4);
+    return file;
+}
+
 int main(int count, char **arguments) {
-    if (count != 6) return 2;
+    if (count != 7) return 2;
     const auto bytes = load(arguments[1]), word_bytes = load(arguments[2]);
     auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(model.has_value());
@@ -127,6 +144,9 @@ int main(int count, char **arguments) {
     CHECK(!analogy || (analogy->first.size() == 32 && analogy->second.size() == 3));
     CHECK(words->analogy("\xff", "and", "and").error().status() == NANOEMBED_INVALID_UTF8);
     CHECK(words->word(0xffffffffu).error().status() == NANOEMBED_INVALID_ARGUMENT);
+    const auto long_bytes = one_word(1000);
+    const auto long_words = nanoembed::words::open(nanoembed::source::buffer(long_bytes.data(), long_bytes.size()));
+    CHECK(long_words && *long_words->word(0) == std::string(1000, 'a'));
     const auto stored = nanoembed::source::callback(
         [](void *, std::uint64_t, std::uint8_t *, std::size_t, std::size_t *) -> std::int32_t { return 1; }, nullptr, 99);
     CHECK(nanoembed::words::open(stored).error().status() == NANOEMBED_READ_FAILED);
@@ -173,6 +193,13 @@ int main(int count, char **arguments) {
     CHECK(word_pieces && word_pieces->kind() == NANOEMBED_TOKENIZER_WORDPIECE && word_pieces->begin() == 101);
     const auto special = word_pieces->encode("hello [SEP]", nanoembed::special_tokens::as_tokens);
     CHECK(special && *special == (std::vector<std::uint32_t>{101, 7592, 102, 102}));
+
+    const auto folder = nanoembed::model::open(arguments[6]);
+    std::string halves;
+    for (int at = 0; at < 20; at++) halves += "½";
+    const auto grown = folder->tokenize(halves);
+    CHECK(grown && grown->size() > halves.size() + 2 && grown->back() == folder->tokenize("a")->back());
+    CHECK(folder->tokenize(halves, 7)->size() == 7);
     std::printf("%d checks, %d failures\n", checks, failures);
     return failures != 0;
 }

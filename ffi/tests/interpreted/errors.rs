@@ -83,6 +83,76 @@ fn memory_that_is_not_aligned_is_refused_before_it_is_touched() {
 }
 
 #[test]
+fn a_workspace_is_for_its_own_model() {
+    let (one, other) = (models::bert(), models::table());
+    let (one, other) = (Lent::of(&in_memory(&one)), Lent::of(&in_memory(&other)));
+    let (mut vector, mut error) = ([f32::NAN; HIDDEN], nanoembed_error::default());
+    for (model, workspace) in [(one.model, other.workspace), (other.model, one.workspace)] {
+        let (out, none) = (vector.as_mut_ptr(), null_mut());
+        // SAFETY: handles are good, and the rest lies here.
+        let status = unsafe {
+            nanoembed_embed_text(
+                model,
+                workspace,
+                c"cat".as_ptr(),
+                3,
+                out,
+                HIDDEN,
+                none,
+                &mut error,
+            )
+        };
+        assert_eq!((status, name_of(&error)), (of(ErrorKind::InvalidArgument), c"workspace"));
+    }
+}
+
+#[test]
+fn too_small_a_workspace_tells_how_much_would_be_enough() {
+    let file = models::table();
+    let lent = Lent::of(&in_memory(&file));
+    let needed = lent.plan.workspace_bytes;
+    let room = Room::new(needed);
+    let (mut workspace, mut error) = (null_mut(), nanoembed_error::default());
+    let mut place = |size| {
+        // SAFETY: as many bytes are there.
+        let status = unsafe {
+            let out = &mut workspace;
+            nanoembed_workspace_init_with_error(lent.model, room.start, size, out, &mut error)
+        };
+        (status, error.needed)
+    };
+    assert_eq!(place(needed - 1), (of(ErrorKind::BufferTooSmall), needed as u64));
+    assert_eq!(place(needed).0, NANOEMBED_OK);
+}
+
+#[test]
+fn files_without_an_encoder_say_what_they_are() {
+    for (start, status, name) in [
+        (&b"FiFu"[..], of(ErrorKind::OtherModel), c"finalfusion"),
+        (b"\x02\0\0\0\0\0\0\0{}", NANOEMBED_NEEDS_FOLDER, c""),
+        (b"nothing known", of(ErrorKind::BadMagic), c""),
+    ] {
+        let mut file = start.to_vec();
+        file.resize(64, 0);
+        let source = in_memory(&file);
+        let (mut plan, mut error) = (nanoembed_plan::default(), nanoembed_error::default());
+        let scratch = Room::new(1 << 16);
+        // SAFETY: everything is there, with its true sizes.
+        let planned = unsafe {
+            let (start, bytes) = (scratch.start, scratch.bytes());
+            nanoembed_plan_model(&source, null(), start, bytes, &mut plan, &mut error)
+        };
+        assert_eq!((planned, name_of(&error)), (status, name));
+    }
+}
+
+/// The name in an error.
+fn name_of(error: &nanoembed_error) -> &CStr {
+    // SAFETY: names end with a zero.
+    unsafe { CStr::from_ptr(error.name.as_ptr()) }
+}
+
+#[test]
 fn lengths_that_no_memory_has_are_refused() {
     let (word, mut cosine, most) = (1.0_f32, 0.0, usize::MAX / 4);
     // SAFETY: nothing is read.

@@ -132,7 +132,7 @@ impl FolderTexts {
     }
 
     /// The texts of `folder`, which is that of the model or of a module, read in the same way.
-    pub(crate) fn of_module(&self, folder: &Path) -> Self {
+    pub(crate) fn for_module(&self, folder: &Path) -> Self {
         let base = self.base.clone().filter(|_| folder == self.folder);
         Self::new(folder).allowing(&self.allowed).adapting(base)
     }

@@ -11,6 +11,7 @@ mod memory;
 mod pieces;
 mod prompt;
 mod sampling;
+mod stops;
 mod structure;
 
 use std::fmt;

@@ -7,6 +7,7 @@ use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::stops::Stops;
 use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
 use crate::open::causal::Causal;
@@ -23,6 +24,7 @@ pub struct Pieces<'g> {
     max_tokens: usize,
     ids: Vec<u32>,
     state: State,
+    stops: Stops,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl<'g> Pieces<'g> {
     ) -> std::result::Result<Self, CoreError> {
         let other = CoreError::without_offset(ErrorKind::UnsupportedTokenizer);
         let text = causal.model().tokenizer.decoder().ok_or(other)?;
-        let (ids, state) = (Vec::new(), State::Ready);
+        let (ids, state, stops) = (Vec::new(), State::Ready, Stops::default());
         Ok(Self {
             causal,
             session,
@@ -55,7 +57,15 @@ impl<'g> Pieces<'g> {
             max_tokens,
             ids,
             state,
+            stops,
         })
+    }
+
+    /// The same, but it ends before the first of these strings, which are not part of the text.
+    /// Pieces are held back while they may be the beginning of one.
+    #[must_use]
+    pub fn until(self, strings: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { stops: Stops::new(strings.into_iter().map(Into::into)), ..self }
     }
 
     /// The number of tokens of the prompt.
@@ -64,14 +74,27 @@ impl<'g> Pieces<'g> {
         self.prompt_tokens
     }
 
-    /// The ids of the tokens so far, without those of the prompt.
+    /// The ids of the tokens so far, without those of the prompt, and with those of a string that
+    /// [ends](Self::until) the text.
     #[must_use]
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
 
-    /// The text of the next token, which may be empty; `None` after the last.
+    /// The text of the next token before any string that ends it; may be empty.
     fn advance(&mut self) -> Result<Option<String>, CoreError> {
+        let Some(piece) = self.next_token()? else { return Ok(None) };
+        let (mut text, is_end) = self.stops.push(&piece);
+        if is_end {
+            self.state = State::Ended;
+        } else if self.state == State::Ended {
+            text.push_str(&self.stops.rest());
+        }
+        Ok(Some(text))
+    }
+
+    /// The text of the next token, which may be empty; `None` after the last.
+    fn next_token(&mut self) -> Result<Option<String>, CoreError> {
         let Self { causal, session, sampler, logits, order, text, ids, .. } = self;
         let mut piece = String::new();
         let mut say = |part: &str| {

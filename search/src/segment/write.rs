@@ -140,7 +140,7 @@ impl Tables {
         for (length, text) in lengths.iter_mut().zip(texts) {
             *length = fitting(text.len())?;
         }
-        let letters = Letters::of(text);
+        let letters = Letters::from_text(text);
         let numbers = [0, letters.latin(), letters.all()];
         self.passage(lengths, numbers, key(passage))?;
         texts.iter().for_each(|text| self.texts.extend(text.bytes()));

@@ -52,7 +52,7 @@ pub(crate) fn query_terms(query: &str) -> (Vec<String>, Vec<String>) {
     let lower = query.to_lowercase();
     let words =
         lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    let stop = StopWords::of(words.clone());
+    let stop = StopWords::for_words(words.clone());
     let stops: Vec<String> =
         words.filter(|word| stop.contain(word)).map(|word| english::stem(word).into()).collect();
     let mut all = Vec::new();

@@ -133,7 +133,7 @@ const RUSSIAN: &[&str] = &[
 pub(crate) fn may_be_english(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words = lower.split(|letter: char| !letter.is_alphanumeric());
-    StopWords::of(words.filter(|word| !word.is_empty())).is_english
+    StopWords::for_words(words.filter(|word| !word.is_empty())).is_english
 }
 
 /// The language of a query as far as its stop words tell it.
@@ -144,7 +144,7 @@ pub(super) struct StopWords {
 
 impl StopWords {
     /// The stop words of the language that has most of `words`, the first among equals.
-    pub(super) fn of<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Self {
+    pub(super) fn for_words<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Self {
         let count =
             |language: &[&str]| words.clone().filter(|word| language.contains(word)).count();
         let mut best = Self { words: ENGLISH, is_english: true };
@@ -171,7 +171,7 @@ mod tests {
     fn the_language_of_a_query_is_that_of_its_stop_words() {
         let kept = |query: &str| {
             let words = query.split(' ');
-            let stop = StopWords::of(words.clone());
+            let stop = StopWords::for_words(words.clone());
             words.filter(|word| !stop.contain(word)).collect::<Vec<_>>().join(" ")
         };
         for (query, expected) in [

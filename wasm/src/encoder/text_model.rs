@@ -51,7 +51,7 @@ impl TextModel {
     ///
     /// Any fault of the model.
     #[cfg(feature = "encoder-files")]
-    pub fn of_folder(folder: Folder) -> Result<Self> {
+    pub fn from_folder(folder: Folder) -> Result<Self> {
         let leaf = leaf::Whole::built_in()?;
         let model = WholeModel::from_encoder(folder.open()?);
         Ok(Self::from_kind(Kind::Whole(Part::new(leaf, model))))

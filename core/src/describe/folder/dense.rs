@@ -1,11 +1,9 @@
 //! The `config.json` of a module with a linear layer, and of one with a layer norm.
 
+use super::module::{INPUT, OUTPUT, TOKENS};
 use crate::limit::Limit;
 use crate::model::{DenseActivation, DenseSettings};
 use crate::text::json::{Object, Read};
-
-const INPUT: &str = "module_input_name";
-const OUTPUT: &str = "module_output_name";
 
 /// Rejects an input or output other than the text's vector.
 fn only_embedding<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, ()> {
@@ -29,11 +27,11 @@ fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
 }
 
 impl DenseSettings {
-    /// Reads the settings of a layer that PyLate applies to each token's vector.
+    /// Reads the settings of a layer that is applied to each token's vector.
     pub(super) fn read_of_tokens<'t>(config: &Object<'t>) -> Read<'t, Self> {
         const ONLY: &str = "only \"token_embeddings\" is done";
         for name in [INPUT, OUTPUT] {
-            config.neutral(name, ONLY, |value| value.is_text("token_embeddings"))?;
+            config.neutral(name, ONLY, |value| value.is_text(TOKENS))?;
         }
         config.neutral("use_residual", "only false is done", |value| {
             value.as_bool() == Some(false)

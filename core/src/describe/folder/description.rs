@@ -1,16 +1,17 @@
 //! The description of a model that embeds or compares texts.
 
 use super::adapter::ADAPTER;
+use super::artifact::Artifact;
 use super::chat_template::{CHAT_TEMPLATE, TemplateForm, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
-use super::late_interaction::LateInteraction;
+use super::late_interaction::{LateInteraction, LateSettings};
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
 use super::modules::{ModuleList, Output};
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
-use super::{CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Origin};
+use super::{CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Origin, SENTENCE_BERT_CONFIG};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::model::{DenseActivation, FamilyModel, MaskedModel, PoolingMode};
@@ -84,11 +85,17 @@ impl<'a> Description<'a> {
         {
             return Err(modules.pool_otherwise());
         }
-        let read = |settings: &_| EncoderSettings::from_object(settings, modules.taken);
+        let mut late = LateSettings::default();
+        let read = |settings: &_| {
+            if modules.mask.is_some() {
+                late = LateSettings::from_object(settings)?;
+            }
+            EncoderSettings::from_object(settings, modules.taken)
+        };
         let default =
             matches!(modules.taken, Output::States | Output::MaskedLogits { is_default: true });
         if settings.is_none() && !default {
-            return Err(at(encoder_settings::USUAL_FILE).missing());
+            return Err(at(SENTENCE_BERT_CONFIG).missing());
         }
         let settings = settings.map(|(path, text)| path.object(text, read));
         let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
@@ -98,6 +105,7 @@ impl<'a> Description<'a> {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
         if modules.take_tokens
+            && late.names_no_token()
             && let Some(text) = tokenizer
         {
             at(TOKENIZER_CONFIG).object(text, check_mask_token)?;
@@ -114,7 +122,7 @@ impl<'a> Description<'a> {
         };
         described.take_scores(texts)?;
         if described.modules.take_tokens {
-            described.late_interaction = Some(described.read_late_interaction(texts)?);
+            described.late_interaction = Some(described.read_late_interaction(texts, late)?);
         }
         if leaf::Families::built_in().is_ok() {
             described.template = described.read_template(texts)?;
@@ -143,19 +151,39 @@ impl<'a> Description<'a> {
     }
 
     /// Reads the tokens of texts in a model whose modules take the vector of each token.
-    fn read_late_interaction(&self, texts: &dyn Texts<'a>) -> ReadText<'a, LateInteraction<'a>> {
-        let read = FolderPrompts::read(texts, true)?.late_interaction;
-        let read = read.unwrap_or(LateInteraction::DEFAULT);
+    fn read_late_interaction(
+        &self,
+        texts: &dyn Texts<'a>,
+        settings: LateSettings<'a>,
+    ) -> ReadText<'a, LateInteraction<'a>> {
+        let prompts = FolderPrompts::read(texts, true)?;
+        let refuse = |name, key, only| {
+            let error = Error::new(0, ErrorKind::UnsupportedSetting);
+            Err(TextPath::own(name).fault(Fault { error, key, only }))
+        };
+        let artifact = match self.modules.origin {
+            Origin::Artifact => Artifact::read(texts)?,
+            _ => None,
+        };
+        let read = match (self.modules.mask, artifact) {
+            (Some(_), _) | (_, Some(_)) if prompts.late_interaction.is_some() => {
+                let only = "other files of the model state what `query_prefix`, `query_length` and their like do";
+                return refuse(CONFIG_SENTENCE_TRANSFORMERS, "query_prefix", only);
+            }
+            (Some(mask), _) => LateInteraction::from_modules(settings, mask),
+            (_, Some(artifact)) => artifact.late_interaction,
+            _ => prompts.late_interaction.unwrap_or(LateInteraction::PYLATE),
+        };
         let Kind::Transformer(family) = &self.kind else { return Ok(read) };
         let reach = family.config.attention.window.map_or(usize::MAX, |window| window.reach);
-        let is_unattended = read.expands_queries && !read.attends_to_expansion;
-        if is_unattended && read.query_length > reach.saturating_add(1) {
-            let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
-            let error = Error::new(0, ErrorKind::UnsupportedSetting);
-            let only = "a token at a query's end would attend to none in a layer with a window";
-            return Err(path.fault(Fault { error, key: "query_length", only }));
+        match read.expansion {
+            Some(it) if !it.is_attended && it.length > reach.saturating_add(1) => {
+                let only = "a token at a query's end would attend to none in a layer with a window";
+                let (file, [.., key]) = read.origin.settings();
+                refuse(file, key, only)
+            }
+            _ => Ok(read),
         }
-        Ok(read)
     }
 
     /// Reads the template of a model that compares texts by messages: of one whose files do not say

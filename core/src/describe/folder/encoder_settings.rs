@@ -1,13 +1,14 @@
 //! The settings of an encoder's module: the limit on a text's tokens, and the processing of texts
 //! before the tokenizer.
 
+use super::SENTENCE_BERT_CONFIG;
 use super::modules::Output;
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, LexemeKind, Object, Read, Value, is};
 
 /// The names of the settings file in different versions.
 pub(super) const FILES: [&str; 7] = [
-    USUAL_FILE,
+    SENTENCE_BERT_CONFIG,
     "sentence_roberta_config.json",
     "sentence_distilbert_config.json",
     "sentence_camembert_config.json",
@@ -15,9 +16,6 @@ pub(super) const FILES: [&str; 7] = [
     "sentence_xlm-roberta_config.json",
     "sentence_xlnet_config.json",
 ];
-
-/// The name that most models have.
-pub(super) const USUAL_FILE: &str = "sentence_bert_config.json";
 
 /// Irrelevant members of these files: naming and loading of the module.
 const IRRELEVANT: &[&str] = &["architecture", "backend", "unpad_inputs"];

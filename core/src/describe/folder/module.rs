@@ -21,8 +21,12 @@ pub(super) enum ModuleKind {
     Words,
     Pooling,
     Dense,
-    /// A linear layer that is applied to each token's vector, as PyLate has it.
+    /// A linear layer that is applied to each token's vector.
     TokenDense,
+    /// The choice of the tokens whose vectors count.
+    TokenMask,
+    /// The scaling of each token's vector to length 1.
+    TokenNormalize,
     /// A linear layer that computes class scores.
     Scores,
     /// The logits of one or two tokens, as a score.
@@ -43,6 +47,15 @@ impl ModuleKind {
                 | (Self::Pooling, Some(Self::Transformer | Self::Words))
                 | (Self::LogitScore, Some(Self::Transformer))
                 | (Self::TokenDense, Some(Self::Transformer | Self::TokenDense))
+                | (
+                    Self::TokenMask | Self::TokenNormalize,
+                    Some(
+                        Self::Transformer
+                            | Self::TokenDense
+                            | Self::TokenMask
+                            | Self::TokenNormalize
+                    )
+                )
                 | (Self::Splade, Some(Self::Transformer | Self::Masked))
                 | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
@@ -54,11 +67,18 @@ impl ModuleKind {
     }
 }
 
-/// Rejects non-default settings of a Normalize module.
-pub(super) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
-    for name in ["module_input_name", "module_output_name"] {
-        config.neutral(name, "only \"sentence_embedding\" is scaled", |value| {
-            value.is_text("sentence_embedding")
+/// The member with the name of a module's input.
+pub(super) const INPUT: &str = "module_input_name";
+/// The member with the name of a module's output.
+pub(super) const OUTPUT: &str = "module_output_name";
+/// The name of the vectors of tokens.
+pub(super) const TOKENS: &str = "token_embeddings";
+
+/// Rejects settings of a Normalize module other than that it scales the vectors called `vectors`.
+pub(super) fn check_normalize<'t>(config: &Object<'t>, vectors: &str) -> Read<'t, ()> {
+    for name in [INPUT, OUTPUT] {
+        config.neutral(name, "only its usual input is scaled, in place", |value| {
+            value.is_text(vectors)
         })?;
     }
     config.finish(&[])
@@ -89,6 +109,7 @@ impl<'t> Module<'t> {
             "StaticEmbedding" => Some(ModuleKind::Table),
             "WordEmbeddings" => Some(ModuleKind::Words),
             "Pooling" => Some(ModuleKind::Pooling),
+            "MultiVectorMask" => Some(ModuleKind::TokenMask),
             "Dense" => Some(ModuleKind::Dense),
             "LayerNorm" => Some(ModuleKind::LayerNorm),
             "Normalize" => Some(ModuleKind::Normalize),

@@ -1,16 +1,17 @@
 //! `modules.json`, as sentence-transformers writes it: the modules of a model. Without it, there
 //! may be only the pooling's settings.
 
+use super::artifact::Artifact;
 use super::dense::layer_norm;
+use super::late_interaction::TokenMask;
 use super::logit_score::logit_score;
-use super::module::check_normalize;
-use super::module::{MOST_MODULES, Module, ModuleKind};
+use super::module::{INPUT, MOST_MODULES, Module, ModuleKind, TOKENS, check_normalize};
 use super::pooling::PoolingSettings;
-use super::prompts::{CONFIG_SENTENCE_TRANSFORMERS, FolderPrompts, TRUNCATE_DIM};
+use super::prompts::{FolderPrompts, TRUNCATE_DIM};
 use super::splade::splade;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::words::word_limit;
-use super::{CONFIG, MODULES};
+use super::{CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::model::{
@@ -46,6 +47,8 @@ pub struct ModuleList<'a> {
     pub normalize: bool,
     /// True if the modules are applied to the vector of each token, and nothing pools these.
     pub take_tokens: bool,
+    /// The choice of the tokens whose vectors count, if a module makes it.
+    pub mask: Option<TokenMask<'a>>,
     /// True if the result is class scores.
     pub give_scores: bool,
     /// The tokens whose logits are the score of a causal model, and the module's folder.
@@ -83,6 +86,8 @@ pub enum Origin {
     List,
     /// The pooling's `config.json` at its default path; vectors have length 1.
     Pooling,
+    /// `artifact.metadata`, of ColBERT.
+    Artifact,
     /// None: mean pooling, scaled to length 1.
     Nothing,
 }
@@ -124,12 +129,25 @@ impl<'a> ModuleList<'a> {
         let list = LIST.value(text)?;
         check_list(list)?;
         let mut modules = Self { origin: Origin::List, list: list.offset(), ..Self::NONE };
-        let mut last = None;
+        let (mut last, mut is_pylate) = (None, false);
         for item in list.items() {
-            last = modules.add(texts, &module(item)?, last)?;
+            let module = module(item)?;
+            is_pylate |= module.kind == ModuleKind::TokenDense;
+            last = modules.add(texts, &module, last)?;
         }
-        let lacks_pooling = matches!(last, None | Some(ModuleKind::Words));
-        if lacks_pooling { Err(modules.do_not_pool()) } else { Ok(modules) }
+        if matches!(last, None | Some(ModuleKind::Words)) {
+            return Err(modules.do_not_pool());
+        }
+        let only = match modules.mask {
+            None if modules.take_tokens && !is_pylate => {
+                "only a model with a MultiVectorMask compares the vectors of tokens"
+            }
+            Some(_) if !modules.normalize => {
+                "only vectors of length 1 are compared: a module has to normalize those of tokens"
+            }
+            _ => return Ok(modules),
+        };
+        Err(wrong_list(modules.list, ErrorKind::UnsupportedSetting, only))
     }
 
     /// Keeps only the first elements of pooled vectors, after all modules.
@@ -207,6 +225,7 @@ impl<'a> ModuleList<'a> {
         head: heapless::Vec::new(),
         normalize: false,
         take_tokens: false,
+        mask: None,
         give_scores: false,
         token_score: None,
         splade: None,
@@ -218,6 +237,13 @@ impl<'a> ModuleList<'a> {
     fn assumed(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         if leaf::Families::built_in().is_err() {
             return Ok(Self { normalize: true, ..Self::NONE });
+        }
+        if let Some(Artifact { layer: settings, .. }) = Artifact::read(texts)? {
+            let mut head = heapless::Vec::new();
+            // There is room for every module.
+            let _ = head.push(HeadModule::Dense(DenseModule { folder: "", settings }));
+            let (origin, normalize, take_tokens) = (Origin::Artifact, true, true);
+            return Ok(Self { origin, head, normalize, take_tokens, ..Self::NONE });
         }
         let path = TextPath { folder: USUAL_POOLING, name: CONFIG };
         let (origin, pooling) = match path.text(texts)? {
@@ -267,15 +293,27 @@ impl<'a> ModuleList<'a> {
     ) -> ReadText<'a, Option<ModuleKind>> {
         use ModuleKind as K;
         let folder = folder(module.value, module.path).map_err(|fault| LIST.fault(fault))?;
-        if !module.kind.may_follow(last) {
+        let path = TextPath { folder, name: CONFIG };
+        let kind = match module.kind {
+            K::Dense if takes_tokens(texts, path)? => K::TokenDense,
+            K::Normalize if takes_tokens(texts, path)? => K::TokenNormalize,
+            kind => kind,
+        };
+        if !kind.may_follow(last) {
             return Err(misplaced(module, "the module stands in an unusual place"));
         }
-        let path = TextPath { folder, name: CONFIG };
-        if matches!(module.kind, K::Dense | K::LayerNorm) && core::mem::take(&mut self.normalize) {
+        if matches!(kind, K::Dense | K::LayerNorm) && core::mem::take(&mut self.normalize) {
             let _ = self.head.push(HeadModule::Normalize);
         }
-        match module.kind {
-            K::Pooling | K::Dense | K::TokenDense | K::LayerNorm | K::LogitScore | K::Splade
+        match kind {
+            K::Pooling
+            | K::Dense
+            | K::TokenDense
+            | K::TokenMask
+            | K::TokenNormalize
+            | K::LayerNorm
+            | K::LogitScore
+            | K::Splade
                 if leaf::Families::built_in().is_err() =>
             {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
@@ -309,7 +347,19 @@ impl<'a> ModuleList<'a> {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let settings = path.object(text, DenseSettings::read_of_tokens)?;
                 let _ = self.head.push(HeadModule::Dense(DenseModule { folder, settings }));
-                (self.take_tokens, self.normalize) = (true, true);
+                self.take_tokens = true;
+                // PyLate scales vectors without a module for it.
+                self.normalize = module.kind == K::TokenDense;
+            }
+            K::TokenMask => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                self.mask = Some(path.object(text, TokenMask::from_config)?);
+                self.take_tokens = true;
+            }
+            K::TokenNormalize => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                path.object(text, |config| check_normalize(config, TOKENS))?;
+                self.normalize = true;
             }
             K::LayerNorm => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
@@ -329,7 +379,7 @@ impl<'a> ModuleList<'a> {
             }
             K::Normalize => {
                 if let Some(text) = path.text(texts)? {
-                    path.object(text, check_normalize)?;
+                    path.object(text, |config| check_normalize(config, "sentence_embedding"))?;
                 }
                 self.normalize = true;
             }
@@ -338,8 +388,17 @@ impl<'a> ModuleList<'a> {
             // The settings of a Dense module determine this; it has no name in lists.
             K::Scores => {}
         }
-        Ok(Some(module.kind))
+        Ok(Some(kind))
     }
+}
+
+/// Returns true if the settings of a module name the vectors of tokens as its input.
+fn takes_tokens<'a>(texts: &dyn Texts<'a>, path: TextPath<'a>) -> ReadText<'a, bool> {
+    if leaf::Families::built_in().is_err() {
+        return Ok(false);
+    }
+    let Some(text) = path.text(texts)? else { return Ok(false) };
+    path.object(text, |config| Ok(config.get(INPUT).is_some_and(|input| input.is_text(TOKENS))))
 }
 
 /// The number of elements of vectors that are kept, if not all are.

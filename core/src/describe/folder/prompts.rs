@@ -1,5 +1,6 @@
 //! `config_sentence_transformers.json`: the prompts of a model, and its similarity measure.
 
+use super::CONFIG_SENTENCE_TRANSFORMERS;
 use super::late_interaction::LateInteraction;
 use super::similarity::Similarity;
 use super::texts::{ReadText, TextPath, Texts};
@@ -8,8 +9,6 @@ use crate::limit::Limit;
 use crate::model::DenseActivation;
 use crate::text::json::{Object, Read, Value, chars, is};
 
-/// The file.
-pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with the named prompts.
 pub const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.

@@ -43,6 +43,8 @@ impl Similarity {
     pub(super) fn from_config<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let Some(name) = config.text(SIMILARITY)? else { return Ok(Self::default()) };
         let found = Self::ALL.into_iter().find(|known| is(name, known.name()));
+        // PyLate spells it in another way than sentence-transformers.
+        let found = found.or(is(name, "maxsim").then_some(Self::MaxSim));
         found.ok_or_else(|| {
             config.unsupported(SIMILARITY, "cosine, dot, euclidean, manhattan and MaxSim are known")
         })

@@ -11,10 +11,14 @@ use crate::model::{
     Batch, DenseActivation, DenseModule, DenseSettings, HeadLayer, HeadModule, MultiHead,
     MultiSpec, Parallel, Weights,
 };
-use crate::owned::folder::{Described, FolderModel, LateTokens, MULTI_LAYER};
+use crate::owned::folder::{
+    Described, FolderModel, LateExpansion, LateSideTokens, LateTokens, MULTI_LAYER,
+};
 use crate::owned::{Pipeline, Session, TextSession};
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+/// A token that the tokenizer does not have.
+const UNKNOWN: Error = Error::without_offset(ErrorKind::BadVocabulary);
 
 /// A head that makes a vector for each token.
 #[derive(Clone, Debug)]
@@ -29,7 +33,7 @@ pub(super) struct MultiPart {
 enum TokenRule {
     /// As for a dense vector; all vectors but the first count.
     AllButFirst,
-    /// As PyLate has them.
+    /// As the model's files state for each side.
     Late { query: Side, document: Side },
 }
 
@@ -38,8 +42,8 @@ enum TokenRule {
 struct Side {
     /// The token after the first one.
     prefix: Option<u32>,
-    /// The number of tokens.
-    length: usize,
+    /// The number of tokens that are used.
+    most: usize,
     /// The token that a text is filled up with.
     filler: Option<Filler>,
     /// Tokens whose vectors do not count, in ascending order.
@@ -50,6 +54,8 @@ struct Side {
 #[derive(Clone, Copy, Debug)]
 struct Filler {
     id: u32,
+    /// The number of tokens that a text has then.
+    length: usize,
     /// True if it is attended to.
     is_attended: bool,
 }
@@ -78,13 +84,19 @@ pub enum LateSide {
 }
 
 impl Side {
-    fn new(pipeline: &Pipeline, prefix: &str, length: usize) -> Result<Self> {
-        let unknown = Error::without_offset(ErrorKind::BadVocabulary);
-        let prefix = match prefix {
+    fn new(pipeline: &Pipeline, tokens: &LateSideTokens, skipped: &[u32]) -> Result<Self> {
+        let prefix = match &*tokens.prefix {
             "" => None,
-            prefix => Some(pipeline.id(prefix).ok_or(unknown)?),
+            prefix => Some(pipeline.id(prefix).ok_or(UNKNOWN)?),
         };
-        Ok(Self { prefix, length, filler: None, skipped: Vec::new() })
+        let most = tokens.length.unwrap_or(usize::MAX);
+        let skipped = collected(skipped.iter().copied().filter(|_| tokens.skips))?;
+        Ok(Self { prefix, most, filler: None, skipped })
+    }
+
+    /// Returns true if the vector of a token counts.
+    fn keeps(&self, id: u32) -> bool {
+        self.skipped.binary_search(&id).is_err()
     }
 
     /// The tokens of a text of which `encode` makes so many at most.
@@ -93,42 +105,38 @@ impl Side {
         limit: usize,
         encode: &mut dyn FnMut(usize) -> Result<(Vec<u32>, bool)>,
     ) -> Result<MultiTokens> {
-        let limit = self.length.min(limit);
+        let limit = self.most.min(limit);
         let (mut ids, truncated) = encode(limit.saturating_sub(self.prefix.iter().count()))?;
-        let room = limit.saturating_sub(ids.len());
-        reserve(&mut ids, room)?;
+        reserve(&mut ids, 1)?;
         if let Some(prefix) = self.prefix {
             ids.insert(ids.len().min(1), prefix);
         }
-        let own = ids.len();
-        let kept = collected(ids.iter().map(|id| self.skipped.binary_search(id).is_err()))?;
-        let mut tokens = MultiTokens { ids, attended: own, kept, truncated };
-        if let Some(Filler { id, is_attended }) = self.filler {
-            for _ in own..limit {
-                push(&mut tokens.ids, id)?;
-                push(&mut tokens.kept, true)?;
+        let mut attended = ids.len();
+        if let Some(Filler { id, length, is_attended }) = self.filler {
+            for _ in attended..length.min(limit) {
+                push(&mut ids, id)?;
             }
             if is_attended {
-                tokens.attended = tokens.ids.len();
+                attended = ids.len();
             }
         }
-        Ok(tokens)
+        let kept = collected(ids.iter().map(|id| self.keeps(*id)))?;
+        Ok(MultiTokens { ids, attended, kept, truncated })
     }
 }
 
 impl TokenRule {
     fn from_late(late: &LateTokens, pipeline: &Pipeline) -> Result<Self> {
-        let mut query = Side::new(pipeline, &late.query_prefix, late.query_length)?;
-        let mut document = Side::new(pipeline, &late.document_prefix, late.document_length)?;
-        if late.expands_queries {
-            let unknown = Error::without_offset(ErrorKind::BadVocabulary);
-            let mask = LateTokens::mask(pipeline).ok_or(unknown)?;
-            let is_attended = late.attends_to_expansion;
-            query.filler = Some(Filler { id: mask, is_attended });
-        }
         // Words that are no tokens cannot be found among tokens.
-        document.skipped = collected(late.skipped.iter().filter_map(|word| pipeline.id(word)))?;
-        document.skipped.sort_unstable();
+        let mut skipped = collected(late.skipped.iter().filter_map(|word| pipeline.id(word)))?;
+        skipped.sort_unstable();
+        let mut query = Side::new(pipeline, &late.query, &skipped)?;
+        let document = Side::new(pipeline, &late.document, &skipped)?;
+        if let Some(expansion) = &late.expansion {
+            let LateExpansion { length, is_attended, .. } = *expansion;
+            let id = expansion.id(pipeline).ok_or(UNKNOWN)?;
+            query.filler = Some(Filler { id, length, is_attended });
+        }
         Ok(Self::Late { query, document })
     }
 }

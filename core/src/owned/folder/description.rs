@@ -193,13 +193,14 @@ impl FolderModel {
         scores_tokens || self.template.is_some()
     }
 
-    /// The number of tokens of a text that the model uses, at most `positions`. PyLate states it for
-    /// each side, whatever the settings of the encoder's module say.
+    /// The number of tokens of a text that the model uses, at most `positions`. Models for late
+    /// interaction may state it for each side, whatever the settings of the encoder's module say.
     #[must_use]
     pub fn token_limit(&self, positions: usize) -> usize {
+        let limit = self.settings.token_limit(self.tokenizer_limit, positions);
         match &self.late_tokens {
-            Some(late) => late.query_length.max(late.document_length).min(positions),
-            None => self.settings.token_limit(self.tokenizer_limit, positions),
+            Some(late) => late.most_tokens(limit).min(positions),
+            None => limit,
         }
     }
 

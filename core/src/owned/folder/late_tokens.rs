@@ -5,80 +5,125 @@ use alloc::vec::Vec;
 
 use super::{FolderFault, FolderResult};
 use crate::describe::folder::{
-    CONFIG_SENTENCE_TRANSFORMERS, LateInteraction, MASK_TOKENS, PUNCTUATION,
+    Expansion, LateInteraction, LateOrigin, MASK_TOKENS, PUNCTUATION, SideTokens, Skipped,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{push, spelled};
 use crate::owned::Pipeline;
-use crate::text::json::{Fault, chars};
+use crate::text::json::{Fault, Value, chars};
 
 /// The tokens of texts in a model for late interaction: see [`LateInteraction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LateTokens {
-    /// The token that is put after the first one of a query; none if empty.
-    pub query_prefix: String,
-    /// The same for a document.
-    pub document_prefix: String,
-    /// The number of tokens of a query.
-    pub query_length: usize,
-    /// The number of tokens of a document that are used.
-    pub document_length: usize,
-    /// True if queries are filled up with mask tokens, whose vectors count.
-    pub expands_queries: bool,
-    /// True if these tokens are attended to.
-    pub attends_to_expansion: bool,
-    /// The tokens of documents whose vectors are left out.
+    /// The tokens of texts that ask.
+    pub query: LateSideTokens,
+    /// The tokens of texts that answer.
+    pub document: LateSideTokens,
+    /// The tokens that queries are filled up with, whose vectors count.
+    pub expansion: Option<LateExpansion>,
+    /// The tokens whose vectors are left out on the sides that skip them.
     pub skipped: Vec<String>,
+    /// The files that state all this.
+    pub origin: LateOrigin,
+}
+
+/// The tokens of texts on one side: see [`SideTokens`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LateSideTokens {
+    /// The token that is put after the first one; none if empty.
+    pub prefix: String,
+    /// The number of tokens that are used, if stated.
+    pub length: Option<usize>,
+    /// True if the vectors of skipped tokens are left out.
+    pub skips: bool,
+}
+
+/// The tokens that short queries are filled up with: see
+/// [`Expansion`](crate::describe::folder::Expansion).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LateExpansion {
+    /// The number of tokens that a query has at least.
+    pub length: usize,
+    /// True if the tokens are attended to.
+    pub is_attended: bool,
+    /// The token; the tokenizer's mask token if `None`.
+    pub token: Option<String>,
+}
+
+impl LateSideTokens {
+    fn from_described(described: SideTokens<'_>) -> Result<Self> {
+        let SideTokens { prefix, length, skips, .. } = described;
+        Ok(Self { prefix: spelled(chars(prefix))?, length, skips })
+    }
+}
+
+impl LateExpansion {
+    /// The id of the token.
+    pub(in crate::owned) fn id(&self, pipeline: &Pipeline) -> Option<u32> {
+        match &self.token {
+            Some(token) => pipeline.id(token),
+            None => MASK_TOKENS.iter().find_map(|token| pipeline.id(token)),
+        }
+    }
 }
 
 impl LateTokens {
     pub(super) fn from_described(described: &LateInteraction<'_>) -> Result<Self> {
         let mut skipped = Vec::new();
         match &described.skipped {
-            Some(words) => {
-                for word in words.items() {
+            Skipped::Listed(words) => {
+                for word in words.iter().flat_map(Value::items) {
                     let word = spelled(chars(word.as_text().unwrap_or_default()))?;
                     push(&mut skipped, word)?;
                 }
             }
-            None => {
+            Skipped::Punctuation => {
                 for mark in PUNCTUATION.chars() {
                     push(&mut skipped, spelled([mark])?)?;
                 }
             }
         }
+        let expansion = match described.expansion {
+            Some(Expansion { length, is_attended, token, .. }) => {
+                let token = token.map(|token| spelled(chars(token))).transpose()?;
+                Some(LateExpansion { length, is_attended, token })
+            }
+            None => None,
+        };
         Ok(Self {
-            query_prefix: spelled(chars(described.query_prefix))?,
-            document_prefix: spelled(chars(described.document_prefix))?,
-            query_length: described.query_length,
-            document_length: described.document_length,
-            expands_queries: described.expands_queries,
-            attends_to_expansion: described.attends_to_expansion,
+            query: LateSideTokens::from_described(described.query)?,
+            document: LateSideTokens::from_described(described.document)?,
+            expansion,
             skipped,
+            origin: described.origin,
         })
     }
 
-    /// The mask token of a tokenizer, which queries are filled up with.
-    pub(in crate::owned) fn mask(pipeline: &Pipeline) -> Option<u32> {
-        MASK_TOKENS.iter().find_map(|token| pipeline.id(token))
+    /// The largest number of tokens on either side, in a model that takes `limit` where nothing is
+    /// stated.
+    pub(super) fn most_tokens(&self, limit: usize) -> usize {
+        let most = |side: &LateSideTokens| side.length.unwrap_or(limit);
+        most(&self.query).max(most(&self.document))
     }
 
     /// Rejects a tokenizer without the tokens that are put before texts and that queries are filled
     /// up with.
     pub(super) fn check(&self, pipeline: &Pipeline) -> FolderResult<()> {
-        let lacks = |token: &str| !token.is_empty() && pipeline.id(token).is_none();
-        let key = if lacks(&self.query_prefix) {
-            "query_prefix"
-        } else if lacks(&self.document_prefix) {
-            "document_prefix"
-        } else if self.expands_queries && Self::mask(pipeline).is_none() {
-            "do_query_expansion"
-        } else {
-            return Ok(());
+        let lacks =
+            |side: &LateSideTokens| !side.prefix.is_empty() && pipeline.id(&side.prefix).is_none();
+        let expands = |expansion: &LateExpansion| expansion.id(pipeline).is_none();
+        let (file, [query, document, expansion]) = self.origin.settings();
+        let key = match () {
+            () if lacks(&self.query) => query,
+            () if lacks(&self.document) => document,
+            () if self.expansion.as_ref().is_some_and(expands) => expansion,
+            () => return Ok(()),
         };
         let error = Error::without_offset(ErrorKind::UnsupportedSetting);
         let only = "the tokenizer has no such token";
-        Err(FolderFault::new(CONFIG_SENTENCE_TRANSFORMERS, Fault { error, key, only }))
+        Err(FolderFault::new(file, Fault { error, key, only }))
     }
 }

@@ -41,7 +41,7 @@ pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{
     Described, FolderModel, LAYERS_BESIDE, Labels, MULTI_LAYER, SPARSE_LAYER, refuse_adapter,
 };
-pub use late_tokens::LateTokens;
+pub use late_tokens::{LateExpansion, LateSideTokens, LateTokens};
 pub use modules::{Modules, PoolingModule};
 pub(super) use pair_template::Filled;
 pub use pair_template::PairTemplate;
@@ -50,7 +50,7 @@ pub use route::{ROUTER_CONFIG, Route, STRUCTURE, Task};
 pub use tokenizer::TokenizerConfig;
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limit::copied;
 use crate::text::json::Fault;
 use crate::text::json::{Object, Value};
@@ -81,6 +81,12 @@ impl FolderFault {
         // Without memory for words there is still the error.
         let spelled = |text| copied(text).unwrap_or_default();
         Self { file: spelled(path), error, key: spelled(key), only }
+    }
+
+    /// Returns true if the folder lacks a file that the model needs.
+    #[must_use]
+    pub const fn is_missing_file(&self) -> bool {
+        matches!(self.error.kind(), ErrorKind::MissingMetadata) && self.key.is_empty()
     }
 }
 

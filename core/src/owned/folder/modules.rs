@@ -93,7 +93,7 @@ impl Modules {
         Ok(Some(Self {
             are_assumed: match modules.origin {
                 Origin::List => false,
-                Origin::Pooling => true,
+                Origin::Pooling | Origin::Artifact => true,
                 Origin::Nothing => return Ok(None),
             },
             base: modules.base,
@@ -107,13 +107,14 @@ impl Modules {
         }))
     }
 
-    /// The folders of the modules with weights after the pooling, each ending with `/`.
+    /// The folders of the modules with weights of their own after the pooling, each ending with `/`.
     ///
     /// # Errors
     ///
     /// [`NoMemory`](crate::ErrorKind::NoMemory), in the place of one.
     pub fn weight_folders(&self) -> impl Iterator<Item = Result<String>> {
-        self.head.iter().filter_map(HeadModule::folder).map(|plain| folder(plain))
+        let folders = self.head.iter().filter_map(HeadModule::folder);
+        folders.filter(|plain| !plain.is_empty()).map(|plain| folder(plain))
     }
 
     /// The pooling modes; none if no module pools.

@@ -142,7 +142,7 @@ impl EncoderFolder {
 
     /// The name of the route that texts of a role take.
     pub(crate) fn route_for(&self, role: Role) -> Result<Option<String>> {
-        let texts = self.texts.of_module(self.texts.path());
+        let texts = self.texts.for_module(self.texts.path());
         Ok(texts.for_role(role).route()?.map(|route| route.name.clone()))
     }
 
@@ -222,7 +222,7 @@ impl EncoderFolder {
 
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
-        tokenizer::read(&self.texts.of_module(&self.own_folder), &self.model)
+        tokenizer::read(&self.texts.for_module(&self.own_folder), &self.model)
     }
 
     /// The names of classes.

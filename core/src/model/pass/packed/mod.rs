@@ -12,16 +12,20 @@
 //! attention stays within each text, and nothing is padded. First tokens that texts of a causal model
 //! have in common, such as a reranker's prompt and question, are in the list once.
 
+mod blocks;
+mod embeddings;
 mod forward;
+mod heads;
 mod layout;
 mod pack;
 mod positions;
 pub mod requantize;
+mod state;
 mod summaries;
 pub mod workspace;
 
-use self::forward::Pass;
 use self::pack::Pack;
+use self::state::Pass;
 use self::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
