@@ -7,10 +7,8 @@
 //! ln(1 + (p − d + ½) / (d + ½)) · n / (n + k · (1 − b + b · l / m))
 //! ```
 
-use std::collections::HashMap;
-
 use crate::live::Live;
-use crate::term::{query_terms, terms};
+use crate::term::{counts, query_terms};
 
 const K: f32 = 1.2;
 const B: f32 = 0.75;
@@ -93,22 +91,6 @@ fn rarity(all: usize, having: usize) -> f32 {
 fn weight(count: u32, length: u32, mean: f32) -> f32 {
     let (count, length) = (count as f32, length as f32);
     count / (count + K * (1.0 - B + B * length / mean))
-}
-
-/// The number of a text's terms, and how often it has each.
-pub(crate) fn counts(text: &str) -> (u32, Vec<(String, u32)>) {
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    let mut length = 0_u32;
-    terms(text, |term| {
-        length = length.saturating_add(1);
-        match counts.get_mut(term) {
-            Some(count) => *count += 1,
-            None => {
-                counts.insert(term.to_owned(), 1);
-            }
-        }
-    });
-    (length, counts.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::layout::{Identity, Sizes, header};
 use super::postings;
 use super::view::Segment;
-use crate::bm25::counts;
 use crate::passage::Passage;
 use crate::script::Letters;
+use crate::term::counts;
 
 /// A file that shall be in a segment.
 #[derive(Debug)]
