@@ -1,17 +1,35 @@
 //! Signals that ask the program to end: Ctrl-C, termination, a terminal that is closed; and the one
 //! of a file that was cut while it was read.
 
+use std::sync::{Mutex, PoisonError};
+
 use nanoembed::files::new_file::remove_unfinished;
+
+/// Ends a command that does so by itself, instead of the process.
+type End = Box<dyn FnOnce() + Send>;
+
+/// For the next interruption.
+static END: Mutex<Option<End>> = Mutex::new(None);
 
 /// From now on an interruption removes temporary files and ends the process with status 130.
 pub(crate) fn clean_up_when_interrupted() {
     when_interrupted(|| {
+        let end = END.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(end) = end {
+            return end();
+        }
         let _unfinished = remove_unfinished();
         std::process::exit(130);
     });
 }
 
-/// Calls `act` when the first of them comes. Without a handler the system's own applies, which ends
+/// The next interruption calls `end`; the one after it ends the process.
+#[cfg(feature = "serve")]
+pub(crate) fn end_by(end: impl FnOnce() + Send + 'static) {
+    *END.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
+}
+
+/// Calls `act` when one of them comes. Without a handler the system's own applies, which ends
 /// the process all the same.
 #[cfg(unix)]
 fn when_interrupted(act: impl Fn() + Send + 'static) {
@@ -23,7 +41,7 @@ fn when_interrupted(act: impl Fn() + Send + 'static) {
         [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     if let Ok(mut signals) = Signals::new(heeded) {
         std::thread::spawn(move || {
-            if signals.forever().next().is_some() {
+            for _ in signals.forever() {
                 act();
             }
         });

@@ -29,6 +29,12 @@ pub struct Tokens {
     pub truncated: bool,
 }
 
+impl AsRef<[u32]> for Tokens {
+    fn as_ref(&self) -> &[u32] {
+        &self.ids
+    }
+}
+
 /// The tokenizer of a model. Clones share it.
 ///
 /// ```

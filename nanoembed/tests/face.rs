@@ -36,6 +36,36 @@ fn one_text_many_texts_and_a_session_give_the_same() {
 }
 
 #[test]
+fn token_ids_are_embedded_as_their_texts() {
+    for path in [BERT, PROMPTED, LLAMA, "../ffi/tests/data/small_table.weights"] {
+        let encoder = Encoder::open(path).unwrap();
+        let ids = TEXTS.map(|text| encoder.tokenize(text).unwrap());
+        let vectors = encoder.embed_ids(&ids, &Silent).unwrap();
+        assert_eq!(vectors, encoder.embed_all(&TEXTS).unwrap(), "{path}");
+        let cut = encoder.with_truncate_dim(2).unwrap().with_normalize(true);
+        let rows = cut.embed_ids(&ids[..1], &Silent).unwrap();
+        assert_eq!(rows.rows().next().unwrap(), cut.embed(TEXTS[0]).unwrap(), "{path}");
+        assert_eq!(encoder.embed_ids::<Vec<u32>>(&[], &Silent).unwrap().len(), 0);
+        let kind = |ids: Vec<u32>| encoder.embed_ids(&[ids], &Silent).unwrap_err().kind();
+        let long = vec![1; encoder.max_tokens() + 1];
+        assert_eq!(kind(long), Kind::Core(ErrorKind::TooManyTokens), "{path}");
+        assert_eq!(kind(vec![u32::MAX]), Kind::Core(ErrorKind::TokenOutOfRange), "{path}");
+    }
+}
+
+#[test]
+fn all_tokens_of_a_text_are_counted() {
+    for path in [BERT, PROMPTED, LLAMA] {
+        let short = Encoder::options().max_tokens(6).open(path).unwrap();
+        let long = Encoder::open(path).unwrap();
+        for text in TEXTS {
+            let count = long.tokenize(text).unwrap().ids.len();
+            assert_eq!(short.count_tokens(text).unwrap(), count, "{path} {text:?}");
+        }
+    }
+}
+
+#[test]
 fn models_are_shared_between_threads() {
     const fn shared<T: Send + Sync>() {}
     shared::<Encoder>();

@@ -16,7 +16,7 @@
 ===========================  ====================================================================
 
 Modules for other packages, imported only when they are asked for: ``sentence_transformers``,
-``langchain``, ``llama_index``, ``haystack``, ``txtai``, ``chromadb``, ``lancedb``, ``duckdb``,
+``fastembed``, ``langchain``, ``llama_index``, ``haystack``, ``txtai``, ``chromadb``, ``lancedb``, ``duckdb``,
 ``spark``, ``ray``.
 """
 
@@ -35,6 +35,7 @@ from ._model import Model
 from ._native import __version__
 from ._results import Embedded, Ranked, SparseVector, Status, Tokens
 from ._similarity import max_sim, similarity
+from ._truncation import TruncationWarning
 from ._weights import Difference, Differences, Shapes, dequantize, diff, migrate, read_tensor
 from ._words import Neighbour, WordVectors
 
@@ -58,6 +59,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Tokens",
+    "TruncationWarning",
     "Verified",
     "WordVectors",
     "__version__",

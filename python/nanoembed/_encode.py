@@ -24,11 +24,12 @@ class Encoding:
     device: Any = None
     normalize_embeddings: bool = False
     truncate_dim: int | None = None
+    pool: Any = None
+    chunk_size: int | None = None
 
     def __post_init__(self) -> None:
         refused = {
             "output_value": self.output_value != "sentence_embedding",
-            "convert_to_tensor": self.convert_to_tensor,
             "device": self.device is not None and str(self.device) != "cpu",
             "precision": self.precision not in ("float32", "binary", "ubinary"),
             "batch_size": self.batch_size < 1,
@@ -47,3 +48,14 @@ class Encoding:
         if self.precision == "binary":
             return (vectors.astype(np.int16) - 128).astype(np.int8)
         return vectors
+
+
+def as_tensor(rows: npt.NDArray[Any]) -> Any:
+    """The same numbers as a tensor of torch."""
+    try:
+        import torch  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            "convert_to_tensor=True needs torch; without it there are numpy arrays"
+        ) from error
+    return torch.from_numpy(rows)

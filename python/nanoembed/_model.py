@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _keywords, _native, _texts
-from ._encode import Encoding
+from ._encode import Encoding, as_tensor
 from ._keywords import Dtype, OnError, Role, VectorKind, before_texts, is_strict
 from ._limits import Limits
 from ._other_vectors import check_dense, decoded, multi_vectors, sparse_vectors
@@ -18,6 +19,7 @@ from ._progress import Progress, watcher
 from ._results import Embedded, Ranked, SparseVector, Tokens
 from ._similarity import similarity
 from ._texts import Texts
+from ._truncation import warn_of_truncated
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,6 +29,15 @@ def _names(names: Iterable[str]) -> list[str]:
     if isinstance(names, str):
         raise TypeError("allow_unknown is a list of names, not a str")
     return list(names)
+
+
+BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
+"""Names of the model of the package."""
+
+
+def is_built_in(name: object) -> bool:
+    """Whether this names the model of the package, and no file or folder."""
+    return name in BUILT_IN and not os.path.exists(str(name))
 
 
 class Model:
@@ -62,8 +73,8 @@ class Model:
         """Opens a model.
 
         :param path_or_bytes: a ``.weights``, ``.amb``, GGUF or UQFF file, a folder as on Hugging
-            Face, or the bytes of a ``.weights``, ``.amb`` or GGUF file; ``None`` is the model of
-            the package.
+            Face, or the bytes of a ``.weights``, ``.amb`` or GGUF file; ``None`` and its name,
+            ``all-MiniLM-L6-v2``, are the model of the package.
         :param threads: how many threads compute, 1 to 1024; ``None`` is one for each CPU, shared by
             all such models.
         :param memory: bytes that the process may take while the model continues texts, with all
@@ -90,7 +101,7 @@ class Model:
         self._data: bytes | None = None
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             self._data = bytes(path_or_bytes)
-        elif path_or_bytes is not None:
+        elif path_or_bytes is not None and not is_built_in(path_or_bytes):
             self._path = os.fspath(path_or_bytes)
         self._options: dict[str, Any] = {
             "threads": threads,
@@ -104,13 +115,23 @@ class Model:
         }
         self._native = _native.Model(self._path, self._data, **self._options)
 
+    def _reopen(self, **changed: Any) -> None:
+        """Opens the model again with other options."""
+        options = {**self._options, **changed}
+        self._native = _native.Model(self._path, self._data, **options)
+        self._options = options
+
     def __reduce__(self) -> tuple[Any, ...]:
         source = self._path if self._data is None else self._data
         return _reopened, (type(self), source, self._options)
 
     def __repr__(self) -> str:
-        given = "" if self._path is None else repr(self._path)
-        return f"{type(self).__name__}({given if self._data is None else 'bytes'})"
+        given = repr(BUILT_IN[0] if self._path is None else self._path)
+        sizes = f"{self.dimensions} dimensions, " if self.dimensions else ""
+        return (
+            f"<{type(self).__name__} {given if self._data is None else 'of bytes'}: {self.kind},"
+            f" {sizes}{self.max_tokens} tokens>"
+        )
 
     @property
     def kind(self) -> str:
@@ -261,9 +282,10 @@ class Model:
             is_one = isinstance(texts, str)
             texts = [texts] if is_one else texts
             found = self._embed_others(texts, vectors, before, on_error, progress)
-            if is_one:
-                return found.vectors[0]
-            return found if details else found.vectors
+            if details:
+                return found
+            warn_of_truncated(found.status, self.max_tokens)
+            return found.vectors[0] if is_one else found.vectors
         if isinstance(texts, str):
             texts = [texts]
             found = self._embed(
@@ -275,11 +297,15 @@ class Model:
                 on_error=on_error,
                 progress=progress,
             )
+            warn_of_truncated(found.status, self.max_tokens)
             return found.vectors[0]
         embedded = self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
         )
-        return embedded if details else embedded.vectors
+        if details:
+            return embedded
+        warn_of_truncated(embedded.status, self.max_tokens)
+        return embedded.vectors
 
     def _embed(
         self,
@@ -383,9 +409,11 @@ class Model:
         if vectors != "dense":
             check_dense(vectors, truncate_dim, normalize, dtype, out, to)
             return self._embed_others(texts, vectors, before, on_error, progress).vectors
-        return self._embed(
+        found = self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
-        ).vectors
+        )
+        warn_of_truncated(found.status, self.max_tokens)
+        return found.vectors
 
     def embed_documents(
         self,
@@ -406,9 +434,11 @@ class Model:
         if vectors != "dense":
             check_dense(vectors, truncate_dim, normalize, dtype, out, to)
             return self._embed_others(texts, vectors, before, on_error, progress).vectors
-        return self._embed(
+        found = self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
-        ).vectors
+        )
+        warn_of_truncated(found.status, self.max_tokens)
+        return found.vectors
 
     @overload
     def tokenize(self, texts: str, **keywords: Unpack[_keywords.Tokenizing]) -> Tokens: ...
@@ -517,7 +547,8 @@ class Model:
         temperature: float = 0.7,
         top_k: int = 40,
         top_p: float = 0.95,
-        seed: int = 0,
+        seed: int | None = None,
+        stop: str | Iterable[str] = (),
         special_tokens: bool = False,
     ) -> Iterator[str]:
         """Continues a text, piece by piece.
@@ -528,7 +559,8 @@ class Model:
         :param temperature: 0 always takes the likeliest token.
         :param top_k: consider only so many of the likeliest tokens; 0 all.
         :param top_p: consider only the likeliest tokens that together have this probability.
-        :param seed: the same seed gives the same text.
+        :param seed: the same seed gives the same text; ``None`` is another one each time.
+        :param stop: texts before the first of which it ends; they are not part of what is given.
         :param special_tokens: take special tokens that the text spells as such: for templates that
             are filled in, never for what others have written; refused for messages, which have
             those of their template.
@@ -548,7 +580,8 @@ class Model:
                 "temperature": temperature,
                 "top_k": top_k,
                 "top_p": top_p,
-                "seed": seed,
+                "seed": random.getrandbits(32) if seed is None else seed,
+                "stop": [stop] if isinstance(stop, str) else list(stop),
             }
         )
 
@@ -581,8 +614,8 @@ class Model:
         :param precision: ``float32``, ``ubinary`` (as ``dtype="binary"``) or ``binary`` (the same
             minus 128, int8). ``int8`` and ``uint8`` of sentence-transformers depend on the other
             texts of a call and are refused: ``embed(dtype="int8")`` does not.
-        :raises ValueError: tensors, devices and other outputs are asked for: this computes on the
-            CPU and gives numpy arrays.
+        :param convert_to_tensor: give a tensor of torch, which has to be installed.
+        :raises ValueError: devices and other outputs are asked for: this computes on the CPU.
         """
         encoding = Encoding(
             batch_size=batch_size,
@@ -608,10 +641,14 @@ class Model:
             to="numpy",
             progress=bool(encoding.show_progress_bar),
         )
+        warn_of_truncated(embedded.status, self.max_tokens)
         rows = encoding.rows(embedded.vectors)
+        if encoding.convert_to_tensor:
+            rows = as_tensor(rows)
         if is_one:
             return rows[0]
-        return rows if encoding.convert_to_numpy else list(rows)
+        is_whole = encoding.convert_to_numpy or encoding.convert_to_tensor
+        return rows if is_whole else list(rows)
 
 
 def _role_and_content(message: Mapping[str, str]) -> tuple[str, str]:

@@ -29,6 +29,7 @@ class Request(TypedDict):
     top_k: int
     top_p: float
     seed: int
+    stop: list[str]
 
 class WritingOptions(TypedDict):
     to: str | None

@@ -20,8 +20,8 @@ class Columns:
     """Which column has the texts, and what the new ones are called and hold."""
 
     text: str = "text"
-    vector: str = "vector"
-    status: str = "status"
+    vector: str = "embedding"
+    status: str = "embedding_error"
     """Null where a row has a vector of all its tokens, else the name of its
     :class:`~nanoembed.Status` in small letters: ``truncated``, ``null``, ``invalid_utf8``."""
     as_: Role | None = None

@@ -1,5 +1,5 @@
-"""``SentenceTransformer``, ``SparseEncoder`` and ``MultiVectorEncoder`` over this library: replace
-the import, keep the rest.
+"""``SentenceTransformer``, ``CrossEncoder``, ``SparseEncoder`` and ``MultiVectorEncoder`` over this
+library: replace the import, keep the rest.
 
 >>> from nanoembed.sentence_transformers import SentenceTransformer
 >>> model = SentenceTransformer("all-MiniLM-L6-v2")
@@ -9,8 +9,10 @@ the import, keep the rest.
 ``SparseEncoder`` gives a :class:`~nanoembed.SparseVector` for each text, and ``MultiVectorEncoder``
 an array ``[tokens, dimensions]``.
 
-``util`` has ``cos_sim`` and ``dot_score``, which give numpy's arrays, and ``semantic_search``.
-Nothing is downloaded: a name is a path, or the model that the package brings along.
+``util`` has ``cos_sim``, ``dot_score`` and their pairwise forms, which give numpy's arrays,
+``normalize_embeddings``, ``semantic_search`` and ``paraphrase_mining``.
+Nothing is downloaded: a name is a path, or the model that the package brings along. Keywords about
+downloads, devices and torch are taken where they change nothing, and refused by name where they would.
 """
 
 from __future__ import annotations
@@ -22,33 +24,21 @@ import numpy as np
 
 from . import _native
 from . import _util as util
+from ._cross_encoder import CrossEncoder
 from ._encode import Encoding
 from ._keywords import before_texts
 from ._limits import Limits
-from ._model import Model
+from ._model import BUILT_IN, Model
 from ._results import Embedded, SparseVector
+from ._st_keywords import Movable, check, path_of
 from ._texts import Texts
 
-__all__ = ["BUILT_IN", "MultiVectorEncoder", "SentenceTransformer", "SparseEncoder", "util"]
-
-BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-"""Names of the model of the package."""
-
-
-def _path_of(model: str | os.PathLike[str] | None, device: str | None) -> Any:
-    """What :class:`~nanoembed.Model` opens for such arguments."""
-    if device not in (None, "cpu"):
-        raise ValueError(f"device={device!r}: this computes on the CPU")
-    is_built_in = model in (None, *BUILT_IN)
-    if not is_built_in and not os.path.exists(str(model)):
-        raise FileNotFoundError(
-            f"{model}: no such file or folder, and nothing is downloaded: give the"
-            f" folder of a model, or one of {', '.join(BUILT_IN)}"
-        )
-    return None if is_built_in else model
+__all__ = [
+    "BUILT_IN", "CrossEncoder", "MultiVectorEncoder", "SentenceTransformer", "SparseEncoder", "util",
+]  # fmt: skip
 
 
-class SentenceTransformer(Model):
+class SentenceTransformer(Movable):
     """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers.
 
     ``truncate_dim`` is how many numbers of each vector are kept, by whichever method, unless a call
@@ -59,13 +49,38 @@ class SentenceTransformer(Model):
         self,
         model_name_or_path: str | os.PathLike[str] | None = None,
         *,
-        device: str | None = None,
+        device: Any = None,
         truncate_dim: int | None = None,
         threads: int | None = None,
         limits: Limits | None = None,
+        **keywords: Any,
     ) -> None:
-        super().__init__(_path_of(model_name_or_path, device), threads=threads, limits=limits)
+        check(keywords)
+        super().__init__(path_of(model_name_or_path, device), threads=threads, limits=limits)
         self.truncate_dim = truncate_dim
+
+    def encode(
+        self,
+        sentences: Texts,
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """As :meth:`nanoembed.Model.encode`; ``pool`` and ``chunk_size`` have no effect."""
+        before = before_texts(None, prompt_name, prompt)
+        return self._encode(sentences, before, Encoding(**keywords))
+
+    def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
+        """Nothing: threads compute."""
+        return {}
+
+    def stop_multi_process_pool(self, pool: dict[str, Any]) -> None:
+        """Does nothing."""
+
+    def encode_multi_process(self, sentences: Texts, pool: Any = None, **keywords: Any) -> Any:
+        """``encode``, on all threads."""
+        return self.encode(sentences, pool=pool, **keywords)
 
     def encode_query(
         self,
@@ -108,8 +123,7 @@ class SentenceTransformer(Model):
         """How many numbers a vector has."""
         return super().dimensions if self.truncate_dim is None else self.truncate_dim
 
-    @property
-    def max_seq_length(self) -> int:
+    def get_max_seq_length(self) -> int:
         """How many tokens of a text are used."""
         return self.max_tokens
 
@@ -122,15 +136,26 @@ class SentenceTransformer(Model):
         return self.get_sentence_embedding_dimension()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {name: self._options[name] for name in ("threads", "limits")}
-        return _reopened, (type(self), self._path, {"truncate_dim": self.truncate_dim, **options})
+        return _reopened, (*_kept(self), {"truncate_dim": self.truncate_dim})
 
 
-def _reopened(kind: type[Any], path: str | None, options: dict[str, Any]) -> Any:
-    return kind(path, **options)
+def _kept(model: Movable) -> tuple[Any, ...]:
+    """What a pickled model keeps: its class, path and options."""
+    return type(model), model._path, model._options
 
 
-class _OtherEncoder(Model):
+def _reopened(
+    kind: type[Any], path: str | None, options: dict[str, Any], own: dict[str, Any]
+) -> Any:
+    """A pickled model, with the attributes of its class."""
+    model = kind.__new__(kind)
+    Model.__init__(model, path, **options)
+    for name, value in own.items():
+        setattr(model, name, value)
+    return model
+
+
+class _OtherEncoder(Movable):
     """A model that makes other vectors than one for a text."""
 
     _kind: Literal["sparse", "multi"]
@@ -139,11 +164,13 @@ class _OtherEncoder(Model):
         self,
         model_name_or_path: str | os.PathLike[str],
         *,
-        device: str | None = None,
+        device: Any = None,
         threads: int | None = None,
         limits: Limits | None = None,
+        **keywords: Any,
     ) -> None:
-        super().__init__(_path_of(model_name_or_path, device), threads=threads, limits=limits)
+        check(keywords)
+        super().__init__(path_of(model_name_or_path, device), threads=threads, limits=limits)
 
     def encode_query(self, sentences: Texts, **keywords: Any) -> Any:
         """``encode`` of questions, after the model's prompt for these if it has one."""
@@ -179,11 +206,6 @@ class _OtherEncoder(Model):
             progress=bool(encoding.show_progress_bar),
         ).vectors
         return found[0] if is_one else found
-
-    @property
-    def max_seq_length(self) -> int:
-        """How many tokens of a text are used."""
-        return self.max_tokens
 
 
 class SparseEncoder(_OtherEncoder):
@@ -230,8 +252,7 @@ class SparseEncoder(_OtherEncoder):
         return [_heaviest(vector, most) for vector in found]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {name: self._options[name] for name in ("threads", "limits")}
-        return _reopened, (type(self), self._path, {"max_active_dims": self.max_active_dims, **options})
+        return _reopened, (*_kept(self), {"max_active_dims": self.max_active_dims})
 
 
 def _heaviest(vector: SparseVector, most: int | None) -> SparseVector:
@@ -259,5 +280,4 @@ class MultiVectorEncoder(_OtherEncoder):
         return self._encode_as(None, sentences, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {name: self._options[name] for name in ("threads", "limits")}
-        return _reopened, (type(self), self._path, options)
+        return _reopened, (*_kept(self), {})

@@ -31,6 +31,8 @@ pub(crate) struct Request {
     top_p: f32,
     #[pyo3(item)]
     seed: u64,
+    #[pyo3(item)]
+    stop: Vec<String>,
 }
 
 impl Request {
@@ -78,7 +80,8 @@ impl Pieces {
         };
         let sampling = request.sampling();
         let pieces = py.detach(|| threads.install(|| borrowed.generate(prompt, sampling)));
-        let state = State { pieces: pieces.or_exception(py)?, _generator: generator };
+        let pieces = pieces.or_exception(py)?.until(&request.stop);
+        let state = State { pieces, _generator: generator };
         Ok(Self { state: Mutex::new(state), threads })
     }
 }

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import installed
+from conftest import HEADS, RERANKER, SMALL_F32, installed
 
 import nanoembed
 from nanoembed.sentence_transformers import SentenceTransformer
@@ -34,7 +34,6 @@ def test_encode_takes_the_keywords_of_sentence_transformers(model):
 @pytest.mark.parametrize(
     "keywords",
     [
-        {"convert_to_tensor": True},
         {"device": "cuda"},
         {"output_value": "token_embeddings"},
         {"precision": "int8"},
@@ -68,6 +67,146 @@ def test_one_import_replaces_sentence_transformers(model):
         SentenceTransformer("BAAI/bge-m3")
     with pytest.raises(ValueError, match="device"):
         SentenceTransformer(device="cuda")
+
+
+def test_harmless_keywords_of_sentence_transformers_change_nothing(model, tmp_path):
+    other = SentenceTransformer(
+        "all-MiniLM-L6-v2",
+        device="cpu",
+        trust_remote_code=True,
+        cache_folder="/nowhere",
+        local_files_only=True,
+        token=None,
+        revision="main",
+        backend="onnx",
+        model_kwargs={"torch_dtype": "float16"},
+        tokenizer_kwargs={},
+    )
+    expected = model.embed(TEXTS)
+    assert other.to("cpu").eval().cpu() is other and other.device == "cpu"
+    assert np.array_equal(other.encode(TEXTS, pool=None, chunk_size=8), expected)
+    pool = other.start_multi_process_pool(["cpu"])
+    assert np.array_equal(other.encode_multi_process(TEXTS, pool), expected)
+    other.stop_multi_process_pool(pool)
+    other.max_seq_length = 8
+    copy = pickle.loads(pickle.dumps(other))
+    for short in (other, copy):
+        assert short.max_seq_length == short.get_max_seq_length() == 8
+        with pytest.warns(nanoembed.TruncationWarning, match="1 of 2 texts have more than 8 tokens"):
+            short.encode(["a", "a " * 20])
+    for wrong in (
+        {"model_kwargs": {"quantization_config": 1}},
+        {"tokenizer_kwargs": {"padding_side": "left"}},
+        {"prompts": {"query": "q"}},
+        {"modules": []},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            SentenceTransformer("all-MiniLM-L6-v2", **wrong)
+    with pytest.raises(ValueError, match="cuda"):
+        other.to("cuda:0")
+    with pytest.raises(ValueError, match="no folder"):
+        other.save(tmp_path / "copy")
+    SentenceTransformer(SMALL_F32).save(tmp_path / "copy")
+    again = SentenceTransformer(tmp_path / "copy")
+    assert np.array_equal(again.encode(TEXTS), nanoembed.Model(SMALL_F32).embed(TEXTS))
+
+
+def test_tensors_are_those_of_torch(model):
+    try:
+        import torch
+    except ImportError:
+        with pytest.raises(ImportError, match="torch"):
+            model.encode(TEXTS, convert_to_tensor=True)
+    else:
+        found = model.encode(TEXTS, convert_to_tensor=True)
+        assert torch.equal(found, torch.from_numpy(model.embed(TEXTS)))
+
+
+def test_cross_encoders_predict_and_rank(tmp_path):
+    from nanoembed.sentence_transformers import CrossEncoder
+
+    model = nanoembed.Model(RERANKER)
+    other = CrossEncoder(RERANKER, max_length=32, device="cpu")
+    pairs = [("a cat", text) for text in TEXTS]
+    expected = nanoembed.Model(RERANKER, max_tokens=32).predict(pairs)
+    assert np.array_equal(other.predict(pairs, batch_size=1, show_progress_bar=False), expected)
+    assert other.predict(pairs[0]) == expected[0] and other.num_labels == 1
+    ranked = other.rank("a cat", TEXTS, return_documents=True, top_k=1)
+    best = int(np.argmax(expected))
+    assert ranked == [{"corpus_id": best, "score": pytest.approx(expected[best]), "text": TEXTS[best]}]
+    assert len(other.rank("a cat", TEXTS)) == 2 and model.labels == other.labels
+    with pytest.raises(ValueError, match="activation_fn"):
+        other.predict(pairs, activation_fn=abs)
+    with pytest.raises(ValueError, match="compares none"):
+        CrossEncoder("all-MiniLM-L6-v2")
+
+
+def test_pairs_are_mined_as_an_exhaustive_search_finds_them(model):
+    from nanoembed.sentence_transformers import util
+
+    texts = ["a cat on a mat", "the price of oil", "a kitten on a rug", "petrol costs", "rain"]
+    found = util.paraphrase_mining(model, texts, top_k=10)
+    vectors = np.float64(model.embed(texts))
+    exact = [(vectors[i] @ vectors[j], i, j) for j in range(5) for i in range(j)]
+    assert [tuple(pair[1:]) for pair in found] == [pair[1:] for pair in sorted(exact, reverse=True)]
+    assert found[0][0] == pytest.approx(max(exact)[0], abs=1e-5)
+    assert util.paraphrase_mining_embeddings(vectors, max_pairs=2) == found[:2]
+    rows = util.normalize_embeddings([[3, 4], [0, 0]])
+    assert np.allclose(rows, [[0.6, 0.8], [0, 0]])
+    assert np.allclose(util.pairwise_cos_sim(vectors[:2], vectors[2:4]), [exact[1][0], vectors[1] @ vectors[3]])
+    assert np.allclose(util.pairwise_dot_score([[1, 2]], [[3, 4]]), [11])
+
+
+def test_one_import_replaces_fastembed(model):
+    from nanoembed.fastembed import TextCrossEncoder, TextEmbedding
+
+    other = TextEmbedding("sentence-transformers/all-MiniLM-L6-v2", threads=2, lazy_load=True, cache_dir="/nowhere")
+    expected = model.embed(TEXTS)
+    drawn = []
+    texts = (drawn.append(text) or text for text in TEXTS)
+    vectors = other.embed(texts, batch_size=1, parallel=0)
+    assert drawn == [] and np.array_equal(next(vectors), expected[0]) and drawn == TEXTS[:1]
+    assert np.array_equal(np.stack([*other.query_embed(TEXTS)]), expected)
+    [one] = other.passage_embed(TEXTS[1])
+    assert np.array_equal(one, expected[1]) and other.embedding_size == 384
+    assert other.token_count(TEXTS) == sum(len(tokens.ids) for tokens in model.tokenize(TEXTS))
+    [built_in] = TextEmbedding.list_supported_models()
+    assert TextEmbedding(built_in["model"]).embedding_size == built_in["dim"]
+    reranker = TextCrossEncoder(RERANKER)
+    scores = [*reranker.rerank("a cat", iter(TEXTS), batch_size=1)]
+    sigmoid = 1 / (1 + np.exp(-np.array(scores)))
+    assert np.allclose(sigmoid, nanoembed.Model(RERANKER).predict([("a cat", text) for text in TEXTS]), atol=1e-6)
+    with pytest.raises(ValueError, match="cuda"):
+        TextEmbedding(cuda=True)
+    with pytest.raises(TypeError, match="odd"):
+        TextEmbedding(odd=1)
+    with pytest.raises(FileNotFoundError, match="nothing is downloaded"):
+        TextEmbedding("BAAI/bge-small-en-v1.5")
+
+
+@pytest.mark.parametrize("name", ["splade", "bge_m3_multi"])
+def test_fastembeds_sparse_and_late_models_are_those_of_the_library(name):
+    from nanoembed.fastembed import (
+        LateInteractionTextEmbedding, SparseEmbedding, SparseTextEmbedding,
+    )  # fmt: skip
+
+    path = HEADS / name
+    model = nanoembed.Model(path)
+    for found, expected in zip(
+        SparseTextEmbedding(path).embed(TEXTS), model.embed(TEXTS, vectors="sparse"), strict=True
+    ):
+        assert np.array_equal(found.indices, expected.indices)
+        assert np.array_equal(found.values, expected.values)
+        again = SparseEmbedding.from_dict(found.as_dict())
+        assert np.array_equal(again.values, found.as_object()["values"])
+    if name == "bge_m3_multi":
+        late = LateInteractionTextEmbedding(path)
+        for embed, expected in (
+            (late.query_embed, model.embed_queries(TEXTS, vectors="multi")),
+            (late.passage_embed, model.embed_documents(TEXTS, vectors="multi")),
+        ):
+            for found, rows in zip(embed(TEXTS), expected, strict=True):
+                assert np.array_equal(found, rows)
 
 
 def test_util_ranks_as_that_of_sentence_transformers(model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas
@@ -310,3 +311,27 @@ def test_progress_is_told(model):
 
     with pytest.raises(RuntimeError, match="enough"):
         model.embed(TEXTS, progress=stop)
+
+
+def test_a_model_says_what_it_is(model):
+    named = nanoembed.Model("all-MiniLM-L6-v2")
+    assert np.array_equal(named.embed("a"), model.embed("a"))
+    assert repr(named) == "<Model 'all-MiniLM-L6-v2': encoder, 384 dimensions, 256 tokens>"
+    small = nanoembed.Model(SMALL_F32)
+    assert repr(str(SMALL_F32)) in repr(small) and f"{small.dimensions} dimensions" in repr(small)
+    assert "of bytes: encoder" in repr(nanoembed.Model(PROMPTED.read_bytes()))
+    assert repr(nanoembed.Model(RERANKER)).startswith("<Model '") and "cross-encoder" in repr(nanoembed.Model(RERANKER))
+
+
+def test_texts_that_are_cut_are_warned_about_where_the_caller_is(model):
+    long = "the weather is lovely " * 100
+    for embed in (model.embed, model.embed_queries, model.embed_documents, model.encode):
+        with pytest.warns(nanoembed.TruncationWarning, match="1 of 2 texts have more than 256") as found:
+            embed(["short", long])
+        assert [warning.filename for warning in found] == [__file__]
+    with pytest.warns(nanoembed.TruncationWarning, match="the text has more than 256 tokens"):
+        model.embed(long)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.embed(["short"])
+        model.embed([long], details=True)

@@ -210,18 +210,18 @@ def test_a_file_of_a_table_gets_vectors_and_statuses(model, tmp_path):
     target = tmp_path / "vectors.parquet"
     assert embed_file(model, str(source), str(target), Columns()) == 24
     table = pyarrow.parquet.read_table(target)
-    assert table.column_names == ["id", "text", "other", "vector", "status"]
-    status = table["status"].to_pylist()
+    assert table.column_names == ["id", "text", "other", "embedding", "embedding_error"]
+    status = table["embedding_error"].to_pylist()
     assert status[:20] == [None] * 20
     assert status[20:] == ["null", None, "truncated", "invalid_utf8"]
-    is_missing = table["vector"].is_null().to_pylist()
+    is_missing = table["embedding"].is_null().to_pylist()
     assert is_missing[19:] == [False, True, False, False, True]
     group = pyarrow.parquet.ParquetFile(target).metadata.row_group(0)
     written = [group.column(at) for at in range(group.num_columns)]
     encodings = {it.path_in_schema.split(".")[0]: it.encodings for it in written}
     assert "RLE_DICTIONARY" in encodings["text"]
-    assert "RLE_DICTIONARY" not in encodings["vector"]
-    first = np.array(table["vector"][0].as_py(), np.float32)
+    assert "RLE_DICTIONARY" not in encodings["embedding"]
+    first = np.array(table["embedding"][0].as_py(), np.float32)
     assert np.array_equal(first, model.embed("text 0 0"))
     again = tmp_path / "again.parquet"
     embed_file(model, str(source), str(again), Columns())

@@ -119,6 +119,12 @@ def test_a_continuation_is_an_iterator():
     whole = first + "".join(pieces)
     assert whole == "".join(model.generate("Once upon a time", max_tokens=8, temperature=0))
     assert pieces.prompt_tokens > 0 and 0 < len(pieces.ids) <= 8
+    stop = whole[len(whole) // 2 :][:2]
+    for stops in (stop, ["never there", stop]):
+        cut = model.generate("Once upon a time", max_tokens=8, temperature=0, stop=stops)
+        assert "".join(cut) == whole[: whole.index(stop)]
+    varied = {"".join(model.generate("Once", max_tokens=8, temperature=9.0)) for _ in range(4)}
+    assert len(varied) > 1
     other = "".join(model.generate("Once upon a time", max_tokens=8, temperature=5.0, seed=3))
     assert other == "".join(
         model.generate("Once upon a time", max_tokens=8, temperature=5.0, seed=3)

@@ -207,6 +207,7 @@ fn the_page_on_security_says_where_there_is_unsafe_code() {
         ("core", "core/src"),
         ("nanoembed", "nanoembed/src"),
         ("search", "search/src"),
+        ("serve", "serve/src"),
         ("cli", "cli/src"),
         ("ffi", "ffi/src"),
         ("wasm", "wasm/src"),
@@ -228,13 +229,20 @@ fn every_unsafe_block_must_say_why_it_is_sound() {
         assert!(manifest.contains("\nunsafe_op_in_unsafe_fn = \"deny\"\n"), "{manifest}");
     }
     assert!(read("datafusion/Cargo.toml").contains("\nunsafe_code = \"forbid\"\n"));
-    for crate_name in ["core", "nanoembed", "search", "cli", "ffi", "tests", "wasm"] {
+    for crate_name in ["core", "nanoembed", "search", "serve", "cli", "ffi", "tests", "wasm"] {
         let manifest = read(format!("{crate_name}/Cargo.toml"));
         assert!(manifest.contains("\n[lints]\nworkspace = true\n"), "{crate_name}");
     }
-    for folder in
-        ["core/src", "nanoembed/src", "search/src", "cli/src", "ffi/src", "wasm/src", "python/src"]
-    {
+    for folder in [
+        "core/src",
+        "nanoembed/src",
+        "search/src",
+        "serve/src",
+        "cli/src",
+        "ffi/src",
+        "wasm/src",
+        "python/src",
+    ] {
         for (path, source) in code(folder) {
             let is_loosened = source.contains("undocumented_unsafe_blocks");
             assert!(!is_loosened, "{} allows blocks without a reason", path.display());

@@ -21,6 +21,7 @@ pub(crate) mod reconstruct;
 pub(crate) mod rerank;
 pub(crate) mod search;
 pub(crate) mod select;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod tokenize;
 pub(crate) mod vector;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Search(search::Search),
     Index(index::Index),
     Rerank(rerank::Rerank),
+    Serve(serve::Serve),
     Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
     Inspect(inspect::Inspect),
@@ -72,6 +74,7 @@ impl Command {
             Self::Search(command) => command.reads(),
             Self::Index(command) => command.embedder.model.reads(),
             Self::Rerank(command) => command.model.reads(),
+            Self::Serve(command) => command.reads(),
             Self::Tokenize(command) => command.model.reads(),
             Self::Generate(command) => vec![Read::Model { path: &command.model, adapter: None }],
             Self::Inspect(command) => each_file(&command.files),
@@ -145,6 +148,7 @@ pub(crate) fn run(
         Command::Search(command) => command.run(quiet),
         Command::Index(command) => command.run(quiet),
         Command::Rerank(command) => command.run(quiet),
+        Command::Serve(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),

@@ -2,11 +2,12 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-pub(crate) const COMMANDS: [&str; 23] = [
+pub(crate) const COMMANDS: [&str; 24] = [
     "embed",
     "rerank",
     "generate",
     "search",
+    "serve",
     "tokenize",
     "inspect",
     "verify",

@@ -34,6 +34,7 @@ mod routes;
 mod safetensors_files;
 mod search;
 mod sentencepiece;
+mod serve;
 #[path = "../../../tests/src/skipped.rs"]
 mod skipped;
 mod sources;

@@ -85,6 +85,17 @@ pub(super) trait Backend: Send + Sync {
         observer: &dyn Observer,
     ) -> Result<Batch, CoreError>;
 
+    /// The embeddings of texts whose token ids are known, one after the other, on all threads.
+    fn embed_ids(
+        &self,
+        texts: &[&[u32]],
+        skipped: usize,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f32>, CoreError>;
+
+    /// The number of tokens of all of `text`, special tokens included.
+    fn count_tokens(&self, text: &str) -> Result<usize, CoreError>;
+
     /// Returns true if the model makes vectors of this kind.
     fn makes(&self, kind: VectorKind) -> bool {
         kind == VectorKind::Dense

@@ -105,6 +105,30 @@ impl Backend for CausalEncoder {
         Ok(Batch { values: vectors.concat(), lengths })
     }
 
+    fn embed_ids(
+        &self,
+        texts: &[&[u32]],
+        _: usize,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f32>, CoreError> {
+        let embed = |ids: &&[u32]| {
+            let mut vector = vec![0.0; self.dimensions()];
+            if !observer.is_cancelled() {
+                self.embed_tokens(ids, &mut vector)?;
+                observer.advance(1);
+            }
+            Ok(vector)
+        };
+        let vectors = texts.par_iter().with_max_len(1).map(embed);
+        Ok(vectors.collect::<Result<Vec<_>, CoreError>>()?.concat())
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, CoreError> {
+        let tokenizer = &self.causal.model().tokenizer;
+        let ids = tokenizer.encode(text, SpecialTokens::AsTokens, &mut TextSession::default())?;
+        Ok(ids.len())
+    }
+
     fn token(&self, id: u32) -> Option<String> {
         self.causal.model().tokenizer.token(id).map(Cow::into_owned)
     }
@@ -113,17 +137,23 @@ impl Backend for CausalEncoder {
 impl CausalEncoder {
     /// The embedding of `text` into `out`.
     fn embed_one(&self, text: &str, out: &mut [f32]) -> Result<Length, CoreError> {
-        let model = self.causal.model();
         let tokens = self.tokenize(text)?;
-        // A text without tokens is similar to nothing.
-        if !tokens.ids.is_empty() {
-            let mut session = model.session(tokens.ids.len(), self.activations)?;
-            let pooling = match self.pooling {
-                Pooling::Mean => CausalPooling::Mean,
-                Pooling::Last => CausalPooling::Last,
-            };
-            model.embed(&mut session, &tokens.ids, pooling, out)?;
-        }
+        self.embed_tokens(&tokens.ids, out)?;
         Ok(Length::from_tokens(&tokens))
+    }
+
+    /// The embedding of a text whose token ids are known into `out`, which is zero: a text without
+    /// tokens is similar to nothing.
+    fn embed_tokens(&self, ids: &[u32], out: &mut [f32]) -> Result<(), CoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let model = self.causal.model();
+        let mut session = model.session(ids.len(), self.activations)?;
+        let pooling = match self.pooling {
+            Pooling::Mean => CausalPooling::Mean,
+            Pooling::Last => CausalPooling::Last,
+        };
+        model.embed(&mut session, ids, pooling, out)
     }
 }

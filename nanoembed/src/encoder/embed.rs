@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use nanoembed_core::ErrorKind;
+
 use super::Encoder;
 use super::backend::{Backend, Batch, Length, Others};
 use super::session::Session;
@@ -220,6 +222,55 @@ impl Encoder {
         let prompt = encoder.prompt(role)?;
         let tokens = prompt.before(text).and_then(|text| encoder.0.backend.tokenize(&text));
         tokens.map_err(|error| encoder.failure(error))
+    }
+
+    /// The number of tokens of all of a text after the model's prompt, special tokens included, of
+    /// which [`tokenize`](Self::tokenize) has the first.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn count_tokens(&self, text: &str) -> Result<usize> {
+        let prompt = self.prompt(Role::Text)?;
+        let count = prompt.before(text).and_then(|text| self.0.backend.count_tokens(&text));
+        count.map_err(|error| self.failure(error))
+    }
+
+    /// The embeddings of several texts whose token ids are known, in their order, on all threads:
+    /// those that [`tokenize`](Self::tokenize) makes give the bits of
+    /// [`embed_all`](Self::embed_all). `observer` receives the number of finished texts, and may
+    /// cancel the rest.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed); [`ErrorKind::TooManyTokens`](crate::ErrorKind::TooManyTokens) for
+    /// a text longer than [`max_tokens`](Self::max_tokens),
+    /// [`ErrorKind::TokenOutOfRange`](crate::ErrorKind::TokenOutOfRange) for an id that is no
+    /// token's, and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn embed_ids<T: AsRef<[u32]> + Sync>(
+        &self,
+        texts: &[T],
+        observer: &dyn Observer,
+    ) -> Result<Vectors> {
+        self.check_kind(VectorKind::Dense)?;
+        let ids: Vec<&[u32]> = texts.iter().map(AsRef::as_ref).collect();
+        if ids.iter().any(|ids| ids.len() > self.max_tokens()) {
+            let error = nanoembed_core::Error::without_offset(ErrorKind::TooManyTokens);
+            return Err(self.failure(error));
+        }
+        let prompt = self.prompt(Role::Text)?;
+        let embed = || self.0.backend.embed_ids(&ids, prompt.skipped, observer);
+        let embedded = match &self.0.threads {
+            Some(threads) => threads.install(embed),
+            None => embed(),
+        };
+        let mut values = embedded.map_err(|error| self.failure(error))?;
+        if observer.is_cancelled() {
+            return Err(Error::cancelled());
+        }
+        self.cut(&mut values);
+        let vectors = Vectors::new(self.0.dimensions, values);
+        vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))
     }
 
     /// Scratch memory for one text after the other without the pool: for hot loops.

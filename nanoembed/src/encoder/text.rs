@@ -96,9 +96,9 @@ impl TextEncoder {
         Ok(tokens)
     }
 
-    fn embed_batch(
+    fn embed_batch<T: AsRef<[u32]>>(
         &self,
-        batch: &[Tokens],
+        batch: &[T],
         skipped: usize,
         session: &mut Session,
         parallel: &dyn Parallel,
@@ -146,7 +146,18 @@ impl TextEncoder {
             false => tokenize(text),
         });
         let tokens: Vec<T> = tokens.collect::<Result<_, CoreError>>()?;
-        let batches = batches(&tokens);
+        let vectors = self.run_batches(&tokens, observer, embed)?;
+        Ok((vectors, tokens.iter().map(T::length).collect()))
+    }
+
+    /// The vectors of texts whose tokens are known, in batches.
+    fn run_batches<T: TextTokens, V: Send>(
+        &self,
+        tokens: &[T],
+        observer: &dyn Observer,
+        embed: &EmbedBatch<'_, T, V>,
+    ) -> Result<Vec<Vec<V>>, CoreError> {
+        let batches = batches(tokens);
         let watched = |batch: &[T], embed: &mut dyn FnMut() -> Result<Vec<V>, CoreError>| {
             if observer.is_cancelled() {
                 return Ok(Vec::new());
@@ -155,21 +166,20 @@ impl TextEncoder {
             observer.advance(batch.len() as u64);
             Ok(vectors)
         };
-        let vectors: Vec<Vec<V>> = if batches.len() < rayon::current_num_threads() {
+        if batches.len() < rayon::current_num_threads() {
             // Too few to give each thread its own: the threads share the work of each.
             let each = |batch: &&[T]| {
                 let tokens = batch.iter().map(T::count).sum();
                 let mut session = self.session_for(tokens, Threads.jobs())?;
                 watched(batch, &mut || embed(batch, &mut session, &Threads))
             };
-            batches.iter().map(each).collect::<Result<_, CoreError>>()?
+            batches.iter().map(each).collect()
         } else {
             let each = |batch: &&[T]| {
                 watched(batch, &mut || self.borrowing(|session| embed(batch, session, &InOrder)))
             };
-            batches.par_iter().with_max_len(1).map(each).collect::<Result<_, CoreError>>()?
-        };
-        Ok((vectors, tokens.iter().map(T::length).collect()))
+            batches.par_iter().with_max_len(1).map(each).collect()
+        }
     }
 }
 
@@ -206,10 +216,21 @@ impl TextTokens for MultiTokens {
     }
 }
 
+/// Ids that somebody else has made.
+impl TextTokens for &[u32] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn length(&self) -> Length {
+        Length { tokens: self.len(), truncated: false }
+    }
+}
+
 /// The ids of all texts, and their numbers.
-fn packed(batch: &[Tokens]) -> (Vec<u32>, Vec<usize>) {
-    let ids = batch.iter().flat_map(|tokens| tokens.ids.iter().copied());
-    (ids.collect(), batch.iter().map(|tokens| tokens.ids.len()).collect())
+fn packed<T: AsRef<[u32]>>(batch: &[T]) -> (Vec<u32>, Vec<usize>) {
+    let ids = batch.iter().flat_map(|tokens| tokens.as_ref().iter().copied());
+    (ids.collect(), batch.iter().map(|tokens| tokens.as_ref().len()).collect())
 }
 
 impl Backend for TextEncoder {
@@ -267,6 +288,33 @@ impl Backend for TextEncoder {
                 self.embed_batch(batch, skipped, session, parallel)
             })?;
         Ok(Batch { values: values.concat(), lengths })
+    }
+
+    fn embed_ids(
+        &self,
+        texts: &[&[u32]],
+        skipped: usize,
+        observer: &dyn Observer,
+    ) -> Result<Vec<f32>, CoreError> {
+        if !self.model.is_table() {
+            let vectors = self.run_batches(texts, observer, &|batch, session, parallel| {
+                self.embed_batch(batch, skipped, session, parallel)
+            })?;
+            return Ok(vectors.concat());
+        }
+        let mut values = vec![0.0; texts.len() * self.model.dimensions()];
+        let rows = values.chunks_exact_mut(self.model.dimensions().max(1));
+        let mut session = self.any_session()?;
+        for (row, ids) in rows.zip(texts) {
+            self.model.embed(&mut session, &InOrder, ids, &[ids.len()], skipped, row)?;
+        }
+        observer.advance(texts.len() as u64);
+        Ok(values)
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, CoreError> {
+        let encode = |session: &mut _| self.model.encode(text, self.max_tokens, session);
+        self.scratch.lend(encode).map(|tokens| tokens.total)
     }
 
     fn makes(&self, kind: VectorKind) -> bool {

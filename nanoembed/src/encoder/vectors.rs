@@ -3,6 +3,8 @@
 use std::slice::ChunksExact;
 
 use nanoembed_core::top::{Direction, Scored, best_of};
+use serde::de::{self, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 use crate::folder::prompts::Similarity;
@@ -16,6 +18,9 @@ use crate::folder::prompts::Similarity;
 /// assert_eq!((vectors.len(), vectors.dimensions()), (3, encoder.dimensions()));
 /// let query = encoder.embed("A dog barks.")?;
 /// assert_eq!(vectors.nearest(&query, 1)?[0].index, 0);
+/// for vector in &vectors {
+///     assert_eq!(vector.len(), encoder.dimensions());
+/// }
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +30,7 @@ pub struct Vectors {
 }
 
 /// A row that is near a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Hit {
     /// The index of the row.
@@ -99,6 +104,35 @@ impl Vectors {
     }
 }
 
+/// The rows in their order.
+impl<'v> IntoIterator for &'v Vectors {
+    type Item = &'v [f32];
+    type IntoIter = ChunksExact<'v, f32>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows()
+    }
+}
+
+/// A list of rows, each a list of numbers.
+impl Serialize for Vectors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(self)
+    }
+}
+
+/// A list of rows, at least one, as long as each other.
+impl<'de> Deserialize<'de> for Vectors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let rows = Vec::<Vec<f32>>::deserialize(deserializer)?;
+        let dimensions = rows.first().map_or(0, Vec::len);
+        let are_even = rows.iter().all(|row| row.len() == dimensions);
+        let vectors = Self::new(dimensions, rows.concat()).filter(|_| are_even);
+        let expected = &"rows of numbers, as long as each other";
+        vectors.ok_or_else(|| de::Error::invalid_value(Unexpected::Seq, expected))
+    }
+}
+
 /// The cosine of the angle between two vectors; 0 if one of them has no length, not a number if an
 /// element is none.
 ///
@@ -139,6 +173,17 @@ pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
 mod tests {
     use super::*;
     use crate::error::Kind;
+
+    #[test]
+    fn vectors_are_lists_of_rows_in_json() {
+        let vectors = Vectors::new(2, vec![1.0, -0.5, 0.25, 3e-7]).unwrap();
+        let json = serde_json::to_string(&vectors).unwrap();
+        assert_eq!(json, "[[1.0,-0.5],[0.25,3e-7]]");
+        assert_eq!(serde_json::from_str::<Vectors>(&json).unwrap(), vectors);
+        for wrong in ["[]", "[[]]", "[[1.0],[1.0,2.0]]", "[1.0]"] {
+            assert!(serde_json::from_str::<Vectors>(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_vector_without_length_is_similar_to_nothing() {

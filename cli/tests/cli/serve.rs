@@ -1,0 +1,78 @@
+//! `serve`: where it is built in, from the first line to the last.
+
+#[cfg(not(feature = "serve"))]
+#[test]
+fn without_the_feature_the_command_to_build_it_is_told() {
+    let said = crate::failure(&["serve"], b"", 2);
+    assert!(said.contains("error[601]: this program was built without the server"), "{said}");
+    assert!(said.contains("cargo install --path cli --features serve"), "{said}");
+}
+
+#[cfg(all(unix, feature = "serve"))]
+mod built_in {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream;
+    use std::process::{Command, Stdio};
+
+    use serde_json::{Value, json};
+
+    use crate::tiny_model::TinyModel;
+    use crate::{failure, stdout};
+
+    fn program() -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("nanoembed"));
+        command.env_remove("NANOEMBED_API_KEY").stderr(Stdio::piped());
+        command
+    }
+
+    /// The answer of a server to a request.
+    fn post(address: &str, path: &str, body: &Value) -> (String, Value) {
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close");
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), serde_json::from_str(body).unwrap())
+    }
+
+    #[test]
+    fn a_signal_ends_the_server_with_its_counts() {
+        let tiny = TinyModel::new();
+        let model = tiny.converted("m.weights", &[]);
+        let mut command = program();
+        command.args(["serve", &format!("tiny={model}"), "--port", "0", "--log"]);
+        let mut server = command.spawn().unwrap();
+        let mut said = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(said.next().unwrap().starts_with("tiny embeds up to "));
+        let line = said.next().unwrap();
+        let address = line.split("http://").nth(1).unwrap().split(';').next().unwrap();
+        let (head, answer) =
+            post(address, "/v1/embeddings", &json!({"input": "a", "model": "tiny"}));
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        let expected = stdout(&["embed", "-m", &model, "--format", "jsonl", "a"], "");
+        let expected: Value = serde_json::from_str(&expected).unwrap();
+        assert_eq!(answer["data"][0]["embedding"], expected["embedding"]);
+        assert!(said.next().unwrap().starts_with("POST /v1/embeddings 200 "));
+        // Not Ctrl-C's own signal: whoever runs tests in the background may have them ignore that.
+        let id = server.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let tokens = expected["tokens"].as_u64().unwrap();
+        let line =
+            format!("answered 1 requests, 0 of them with an error: 1 texts of {tokens} tokens");
+        assert_eq!(said.next().unwrap(), line);
+        assert_eq!(server.wait().unwrap().code(), Some(0));
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_refused() {
+        let other = failure(&["serve", "--host", "0.0.0.0", "--port", "0"], b"", 2);
+        assert!(other.contains("--host 0.0.0.0 can be reached from other machines"), "{other}");
+        assert!(other.contains("NANOEMBED_API_KEY"), "{other}");
+        let missing = failure(&["serve", "no/such/model", "--port", "0"], b"", 3);
+        assert!(missing.contains("no/such/model"), "{missing}");
+        let both = failure(&["serve", "--unix-socket", "x", "--port", "1"], b"", 2);
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The endpoints.
+//!
+//! | file | role |
+//! |---|---|
+//! | `exchange` | from a request to its answer: key, place, body, work |
+//! | `failure` | errors, in the shape of each interface |
+//! | `input` | texts and token ids, as requests have them |
+//! | `embedding` | texts to embed, whatever the interface |
+//! | `ranking` | texts to rank, whatever the interface |
+//! | `base64` | vectors as base64 |
+//! | `openai`, `ollama`, `inference`, `rerank` | interfaces of OpenAI; Ollama; text-embeddings-inference; Jina and Cohere |
+//! | `own` | health, metrics, the description of the interface |
+
+mod base64;
+mod embedding;
+mod exchange;
+mod failure;
+mod inference;
+mod input;
+mod ollama;
+mod openai;
+mod own;
+mod ranking;
+mod rerank;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{MethodRouter, get, post};
+use nanoembed::Result;
+
+use crate::metrics::Metrics;
+use crate::models::{Models, Served};
+use crate::options::Options;
+use crate::place::Places;
+use crate::queue::Queue;
+use exchange::{Endpoint, Page, get_page, post_to};
+use failure::{Failure, Shape};
+
+/// What endpoints share.
+pub(crate) struct App {
+    pub(crate) models: Models,
+    pub(crate) options: Options,
+    pub(crate) places: Arc<Places>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) queue: Queue,
+}
+
+impl App {
+    pub(crate) fn new(models: Models, options: Options) -> Result<Self> {
+        let metrics = Arc::new(Metrics::default());
+        let queue = Queue::start(Arc::clone(&metrics))?;
+        let places = Places::new(options.limits.requests, options.limits.body_bytes);
+        Ok(Self { models, options, places, metrics, queue })
+    }
+
+    /// The model called `name`.
+    fn served(&self, name: &str) -> Result<&Served, Failure> {
+        self.models.named(name).ok_or_else(|| {
+            let names: Vec<&str> = self.models.all().iter().map(|model| &*model.name).collect();
+            let names = names.join(", ");
+            Failure::no_model(format!("there is no model `{name}`; this server has {names}"))
+        })
+    }
+
+    /// The model called `name`, or the first that `can` do something; `does` says what.
+    fn model<T>(
+        &self,
+        name: Option<&str>,
+        does: &str,
+        can: impl for<'s> Fn(&'s Served) -> Option<&'s T>,
+    ) -> Result<(&str, &T), Failure> {
+        if let Some(name) = name {
+            let served = self.served(name)?;
+            let model = can(served).ok_or_else(|| {
+                Failure::no_model(format!("the model `{}` does not {does}", served.name))
+            })?;
+            return Ok((&served.name, model));
+        }
+        let mut models = self.models.all().iter();
+        let found = models.find_map(|served| Some((&*served.name, can(served)?)));
+        found.ok_or_else(|| Failure::no_model(format!("no model of this server can {does}")))
+    }
+}
+
+/// The endpoints of the server.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    fn to<E: Endpoint>() -> MethodRouter<Arc<App>> {
+        post(post_to::<E>)
+    }
+    fn of(path: &'static str, shape: Shape, page: Page) -> MethodRouter<Arc<App>> {
+        get(move |app, request| get_page(app, request, path, shape, page))
+    }
+    Router::new()
+        .route("/v1/embeddings", to::<openai::Embeddings>())
+        .route("/v1/models", of("/v1/models", Shape::OpenAi, openai::models))
+        .route("/v1/rerank", to::<rerank::Rerank>())
+        .route("/api/embed", to::<ollama::Embed>())
+        .route("/api/embeddings", to::<ollama::Embeddings>())
+        .route("/api/show", to::<ollama::Show>())
+        .route("/api/tags", of("/api/tags", Shape::Ollama, ollama::tags))
+        .route("/api/version", of("/api/version", Shape::Ollama, ollama::version))
+        .route("/embed", to::<inference::Embed>())
+        .route("/rerank", to::<inference::Rerank>())
+        .route("/tokenize", to::<inference::Tokenize>())
+        .route("/", of("/", Shape::Ollama, own::root))
+        .route("/health", of("/health", Shape::OpenAi, own::health))
+        .route("/metrics", of("/metrics", Shape::OpenAi, own::metrics))
+        .route("/openapi.json", of("/openapi.json", Shape::OpenAi, own::openapi))
+        .fallback(exchange::no_endpoint)
+        .method_not_allowed_fallback(exchange::no_method)
+        .with_state(app)
+}

@@ -1,0 +1,47 @@
+//! An HTTP server for embedding models and rerankers, with the interfaces that clients know: those
+//! of OpenAI, Ollama, text-embeddings-inference, Jina and Cohere.
+//!
+//! | module | role |
+//! |---|---|
+//! | `models` | the models of a server, by name |
+//! | `options` | limits, the key, who is told of requests |
+//! | `address` | addresses and sockets to listen on |
+//! | `server` | connections, from the first to the end |
+//! | `patient` | streams that give up on clients that do not read |
+//! | `place` | places of requests that are being answered: how many, and of how many bytes |
+//! | `queue` | requests that wait for the models, and the thread that computes them together |
+//! | `turn` | the parts of several requests that are computed at once |
+//! | `metrics` | counts for Prometheus |
+//! | `api` | the endpoints |
+//!
+//! ```no_run
+//! use nanoembed_serve::{Address, Models, Options, Server};
+//!
+//! let mut models = Models::default();
+//! models.add_built_in(&nanoembed::Model::options())?;
+//! let address = Address::Tcp { host: "127.0.0.1".into(), port: 8080 };
+//! let server = Server::bind(&address, models, Options::default())?;
+//! println!("{}", server.url());
+//! server.run()?;
+//! # Ok::<(), nanoembed::Error>(())
+//! ```
+//!
+//! [`Server::run`] blocks until a [`Stopper`] ends it, and then answers what it has begun. Vectors
+//! have the bits of [`Encoder::embed_all`](nanoembed::Encoder::embed_all), whatever is computed
+//! beside them.
+
+mod address;
+mod api;
+mod metrics;
+mod models;
+mod options;
+mod patient;
+mod place;
+mod queue;
+mod server;
+mod turn;
+
+pub use address::Address;
+pub use models::Models;
+pub use options::{Limits, Options};
+pub use server::{Server, Stopper, Summary};

@@ -1,0 +1,236 @@
+//! Requests that wait for the models, and the thread that computes them together.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::thread::JoinHandle;
+
+use nanoembed::{Error, Result};
+use tokio::sync::oneshot;
+
+use crate::metrics::Metrics;
+use crate::place::Place;
+use crate::turn::{self, Job, Output, Work};
+
+/// The queue; when it is dropped the thread ends after the jobs that wait.
+pub(crate) struct Queue {
+    waiting: Arc<Waiting>,
+    next_id: AtomicU64,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Jobs that wait, in the order of their turns.
+struct Waiting {
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    is_ended: bool,
+}
+
+/// A job's output to come. A job of which this is dropped leaves the queue.
+pub(crate) struct Pending {
+    id: u64,
+    waiting: Arc<Waiting>,
+    reply: oneshot::Receiver<Result<Output>>,
+}
+
+impl Waiting {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next job and those that join it, as soon as there is one; `None` at the end.
+    fn take(&self) -> Option<Vec<Job>> {
+        let mut jobs = self.jobs();
+        let first = loop {
+            match jobs.waiting.pop_front() {
+                Some(first) => break first,
+                None if jobs.is_ended => return None,
+                None => {}
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        };
+        let mut taken = vec![first];
+        let (mut joining, mut others) = (Vec::new(), VecDeque::new());
+        for job in std::mem::take(&mut jobs.waiting) {
+            match job.work.joins(&taken[0].work) {
+                true => joining.push(job),
+                false => others.push_back(job),
+            }
+        }
+        jobs.waiting = others;
+        taken.append(&mut joining);
+        Some(taken)
+    }
+
+    /// Jobs whose turn comes again, after those that wait.
+    fn put_back(&self, jobs: Vec<Job>) {
+        self.jobs().waiting.extend(jobs);
+    }
+}
+
+impl Queue {
+    /// Starts the thread.
+    pub(crate) fn start(metrics: Arc<Metrics>) -> Result<Self> {
+        let waiting = Arc::new(Waiting { jobs: Mutex::default(), changed: Condvar::new() });
+        let of_thread = Arc::clone(&waiting);
+        let work = move || {
+            let tokens = turn::turn_tokens();
+            while let Some(jobs) = of_thread.take() {
+                let (unfinished, count) = turn::run(jobs, tokens);
+                metrics.turns.fetch_add(1, Ordering::Relaxed);
+                metrics.texts.fetch_add(count.texts, Ordering::Relaxed);
+                metrics.tokens.fetch_add(count.tokens, Ordering::Relaxed);
+                of_thread.put_back(unfinished);
+            }
+        };
+        let thread = std::thread::Builder::new().name("models".into()).spawn(work);
+        let thread = thread.map_err(|error| Error::usage(format!("no thread: {error}")))?;
+        Ok(Self { waiting, next_id: AtomicU64::new(0), thread: Some(thread) })
+    }
+
+    /// Has something computed.
+    pub(crate) fn submit(&self, work: Work, place: Place) -> Pending {
+        let (sender, reply) = oneshot::channel();
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.waiting.jobs().waiting.push_back(Job::new(id, work, sender, place));
+        self.waiting.changed.notify_one();
+        Pending { id, waiting: Arc::clone(&self.waiting), reply }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.waiting.jobs().is_ended = true;
+        self.waiting.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Future for Pending {
+    type Output = Result<Output>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = ready!(Pin::new(&mut self.reply).poll(context));
+        let gone = |_| Err(Error::bad_input("the thread of the models has ended"));
+        Poll::Ready(reply.unwrap_or_else(gone))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.reply.close();
+        self.waiting.jobs().waiting.retain(|job| job.id != self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nanoembed::{Encoder, ErrorKind, Kind, Prefix};
+
+    use super::*;
+    use crate::place::Places;
+    use crate::turn::{Lane, run};
+
+    fn encoder() -> Encoder {
+        Encoder::open("../ffi/tests/data/small_bert.weights").unwrap()
+    }
+
+    fn work(encoder: &Encoder, texts: &[&str], normalize: bool) -> Work {
+        let ids = texts.iter().map(|text| encoder.tokenize(text).unwrap().ids).collect();
+        let encoder = encoder.with_normalize(normalize);
+        let (model, prompt, dimensions) = ("small".to_owned(), Prefix::Usual, None);
+        Work::Embed { lane: Lane { model, prompt, dimensions, normalize, encoder }, ids }
+    }
+
+    /// A queue whose jobs the test takes.
+    fn queue() -> Queue {
+        let waiting = Arc::new(Waiting { jobs: Mutex::default(), changed: Condvar::new() });
+        Queue { waiting, next_id: AtomicU64::new(0), thread: None }
+    }
+
+    fn vectors(mut pending: Pending) -> Vec<f32> {
+        match pending.reply.try_recv().unwrap().unwrap() {
+            Output::Vectors(values) => values,
+            Output::Scores(_) => panic!("scores"),
+        }
+    }
+
+    #[test]
+    fn jobs_of_one_lane_are_taken_together() {
+        let (queue, encoder, places) = (queue(), encoder(), Places::new(10, 1));
+        let submit = |texts: &[&str], normalize| {
+            queue.submit(work(&encoder, texts, normalize), places.take(0).unwrap())
+        };
+        let first = submit(&["a cat", "a dog"], false);
+        let other = submit(&["a cat"], true);
+        let second = submit(&["the price of oil"], false);
+        let jobs = queue.waiting.take().unwrap();
+        assert_eq!(jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [0, 2]);
+        let (unfinished, count) = run(jobs, 1000);
+        assert!(unfinished.is_empty());
+        assert_eq!(count.texts, 3);
+        let expected = |texts: &[&str]| -> Vec<f32> {
+            texts.iter().flat_map(|text| encoder.embed(text).unwrap()).collect()
+        };
+        assert_eq!(vectors(first), expected(&["a cat", "a dog"]));
+        assert_eq!(vectors(second), expected(&["the price of oil"]));
+        run(queue.waiting.take().unwrap(), 1000);
+        assert_eq!(vectors(other), encoder.with_normalize(true).embed("a cat").unwrap());
+        assert_eq!(places.count(), 0);
+    }
+
+    #[test]
+    fn long_jobs_take_several_turns_and_keep_their_order() {
+        let (queue, encoder, places) = (queue(), encoder(), Places::new(10, 1));
+        let texts: Vec<String> = (0..20).map(|at| format!("cat {at}")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let pending = queue.submit(work(&encoder, &texts, false), places.take(0).unwrap());
+        let mut turns = 0;
+        let mut jobs = queue.waiting.take().unwrap();
+        while !jobs.is_empty() {
+            jobs = run(jobs, 20).0;
+            turns += 1;
+        }
+        assert!(turns > 3, "{turns}");
+        assert_eq!(vectors(pending), encoder.embed_all(&texts).unwrap().into_values());
+    }
+
+    #[test]
+    fn only_the_job_that_fails_is_told_so() {
+        let (queue, encoder, places) = (queue(), encoder(), Places::new(10, 1));
+        let right = queue.submit(work(&encoder, &["a cat"], false), places.take(0).unwrap());
+        let mut bad = work(&encoder, &["a cat"], false);
+        if let Work::Embed { ids, .. } = &mut bad {
+            ids[0][1] = u32::MAX;
+        }
+        let mut wrong = queue.submit(bad, places.take(0).unwrap());
+        run(queue.waiting.take().unwrap(), 1000);
+        assert_eq!(vectors(right), encoder.embed("a cat").unwrap());
+        let error = wrong.reply.try_recv().unwrap().err().unwrap();
+        assert_eq!(error.kind(), Kind::Core(ErrorKind::TokenOutOfRange));
+    }
+
+    #[test]
+    fn jobs_that_nobody_waits_for_leave() {
+        let (queue, encoder, places) = (queue(), encoder(), Places::new(10, 1));
+        let submit = || queue.submit(work(&encoder, &["a cat"], false), places.take(0).unwrap());
+        let (gone, kept) = (submit(), submit());
+        drop(gone);
+        assert_eq!(places.count(), 1);
+        let jobs = queue.waiting.take().unwrap();
+        assert_eq!(jobs.len(), 1);
+        // One that is being computed is not computed to its end.
+        drop(kept);
+        let (unfinished, count) = run(jobs, 1000);
+        assert_eq!((unfinished.len(), count.texts, places.count()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,11 @@
+//! The server over real sockets, with small models.
+
+mod batches;
+mod client;
+mod description;
+mod ends;
+mod limits;
+mod ollama;
+mod openai;
+mod rankings;
+mod texts;
