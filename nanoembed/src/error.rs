@@ -146,7 +146,7 @@ impl Error {
     }
 
     /// The job was cancelled.
-    pub(crate) fn cancelled() -> Self {
+    pub fn cancelled() -> Self {
         Self::new(Kind::Cancelled, Kind::Cancelled.message())
     }
 

@@ -56,6 +56,8 @@ mod causal;
 pub mod checkpoint;
 mod choice;
 mod cross_encoder;
+#[doc(hidden)]
+pub mod digest;
 mod encoder;
 mod error;
 mod file;
@@ -121,6 +123,8 @@ pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
+#[doc(hidden)]
+pub use nanoembed_core::kernel::scan;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use reranker::Reranker;
 pub use role::Role;

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use nanoembed::{Encoder, Silent};
-use nanoembed_search::{Corpus, DEPTH, Form, Hit, Scores, Words, compare, passages};
+use nanoembed_search::{Answers, By, Form, Query, Tree, passages};
 use serde_json::Value;
 
 /// Shares of meaning that are tried.
@@ -35,12 +34,11 @@ fn rows(file: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     fs::read_to_string(file)?.lines().map(row).collect()
 }
 
-fn ndcg(hits: &[Hit], corpus: &Corpus, relevant: &HashSet<String>) -> f64 {
+fn ndcg(answers: &Answers<'_>, relevant: &HashSet<String>) -> f64 {
     let mut seen = HashSet::new();
-    let ids = hits.iter().filter_map(|hit| corpus.get(hit.passage)).map(|(id, _)| id);
-    let order = ids.filter(|id| seen.insert((*id).clone())).take(10);
+    let order = answers.all.iter().map(|it| it.file).filter(|id| seen.insert(*id)).take(10);
     let gain = |at: usize| 1.0 / (at as f64 + 2.0).log2();
-    let found = order.enumerate().filter(|(_, id)| relevant.contains(&***id));
+    let found = order.enumerate().filter(|(_, id)| relevant.contains(*id));
     let best: f64 = (0..relevant.len().min(10)).map(gain).sum();
     found.map(|(at, _)| gain(at)).sum::<f64>() / best
 }
@@ -74,30 +72,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut totals = vec![0.0; WEIGHTS.len() + 2];
     for group in groups {
         let is_own = |row: &&Row| !same_group || row.group == group;
-        let mut corpus = Corpus::default();
+        let mut cut = Vec::new();
         for row in texts.iter().filter(is_own) {
-            let id: Arc<str> = row.id.as_str().into();
-            passages(Form::Whole, &row.text, &encoder).into_iter().for_each(|passage| {
-                corpus.add(&id, passage);
-            });
+            let own = passages(Form::Whole, &row.text, &encoder);
+            cut.extend(own.into_iter().map(|passage| (row.id.clone(), passage)));
         }
-        let (own, texts) = (queries.iter().filter(is_own).collect::<Vec<_>>(), corpus.texts());
-        let asked: Vec<&str> = own.iter().map(|row| row.text.as_str()).collect();
-        let meaning = compare(&encoder, encoder.vector_kind(), &asked, &texts, &Silent)?;
-        let words = Words::new(&texts);
+        let own: Vec<&Row> = queries.iter().filter(is_own).collect();
+        let tree = Tree::of_passages(cut, &encoder, &Silent)?;
         let mut sums = vec![0.0; WEIGHTS.len() + 2];
-        for (query, meaning) in own.iter().zip(&meaning.similarities) {
-            let found = words.scores(&query.text);
-            let shared = (!found.are_stop_words).then_some(&found.scores[..]);
-            let (meaning, none) = (Some(&meaning[..]), Scores::default());
-            let mut each = vec![
-                Scores { words: Some(&found.scores), ..none }.rank(0.0, DEPTH),
-                Scores { meaning, ..none }.rank(1.0, DEPTH),
-            ];
-            let both = Scores { meaning, words: shared };
-            each.extend(WEIGHTS.iter().map(|weight| both.rank(*weight, DEPTH)));
-            for (sum, hits) in sums.iter_mut().zip(each) {
-                *sum += ndcg(&hits, &corpus, &relevant[&query.id]);
+        for row in &own {
+            let query = Query::new(&row.text);
+            let weighed = WEIGHTS.iter().map(|weight| Query { weight: Some(*weight), ..query });
+            let alone = [By::Words, By::Meaning].map(|by| Query { by, ..query });
+            for (sum, query) in sums.iter_mut().zip(alone.into_iter().chain(weighed)) {
+                *sum += ndcg(&tree.search(&query, &encoder)?, &relevant[&row.id]);
             }
         }
         let count = own.len() as f64;
@@ -108,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!(
                 "{group:6} {} queries, {} passages: words {words:.3}, meaning {meaning:.3}, both {}",
                 own.len(),
-                corpus.len(),
+                tree.passages(),
                 both.join(" ")
             );
         }

@@ -7,119 +7,108 @@
 //! ln(1 + (p − d + ½) / (d + ½)) · n / (n + k · (1 − b + b · l / m))
 //! ```
 
-use std::collections::HashMap;
-
-use rayon::prelude::*;
-
-use crate::inverted::InvertedIndex;
-use crate::term::{query_terms, terms};
+use crate::live::Live;
+use crate::term::{counts, query_terms};
 
 const K: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// Passages whose terms are counted at a time.
-const AT_ONCE: usize = 4096;
-
-/// The words of passages.
+/// The terms of a query, and how rare they are.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
-    ids: HashMap<String, u32>,
-    index: InvertedIndex,
+pub(crate) struct Words {
+    terms: Vec<Word>,
+    /// True if the query has stop words alone.
+    pub(crate) are_stop_words: bool,
 }
 
-/// The words of a query.
-#[derive(Clone, Debug, Default)]
-pub struct WordScores {
-    /// The scores of all passages; 0 for those that share no word with the query.
-    pub scores: Vec<f32>,
-    /// True if the query has stop words alone.
-    pub are_stop_words: bool,
+/// A term of a query.
+#[derive(Clone, Debug)]
+struct Word {
+    term: String,
+    rarity: f32,
+    /// The passages that have it, and how often.
+    postings: Vec<(usize, u32)>,
 }
 
 impl Words {
-    /// Counts the words of texts.
-    #[must_use]
-    pub fn new<T: AsRef<str> + Sync>(texts: &[T]) -> Self {
-        let mut words = Self::default();
-        let mut lengths = Vec::with_capacity(texts.len());
-        for texts in texts.chunks(AT_ONCE) {
-            let counted: Vec<_> = texts.par_iter().map(|text| counts(text.as_ref())).collect();
-            for (length, counts) in counted {
-                lengths.push(length);
-                words.add(counts);
-            }
-        }
-        let total: f32 = lengths.iter().sum();
-        #[expect(clippy::cast_precision_loss, reason = "a mean")]
-        let mean = (total / lengths.len().max(1) as f32).max(1.0);
-        words.index.reweigh(|passage, count| {
-            let length = lengths.get(passage).copied().unwrap_or_default();
-            count / (count + K * (1.0 - B + B * length / mean))
-        });
-        words
-    }
-
-    fn add(&mut self, counts: Vec<(String, f32)>) {
-        let Self { ids, index } = self;
-        let terms = counts.into_iter().map(|(term, count)| {
-            let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-            (*ids.entry(term).or_insert(next), count)
-        });
-        index.add(terms);
-    }
-
-    /// The scores of all passages for a query, by its terms without stop words; by stop words if it
-    /// has no others.
-    #[must_use]
-    pub fn scores(&self, query: &str) -> WordScores {
+    /// Looks a query's terms without stop words up; stop words if it has no others.
+    pub(crate) fn new(query: &str, live: &Live) -> Self {
         let (says, stops) = query_terms(query);
         let are_stop_words = says.is_empty();
         let terms = if are_stop_words { stops } else { says };
-        let ids = terms.iter().filter_map(|term| self.ids.get(term).copied());
-        let scores = self.index.scores(ids.map(|id| (id, self.rarity(id))));
-        WordScores { scores, are_stop_words }
+        let found = terms.into_iter().map(|term| {
+            let postings: Vec<(usize, u32)> = live
+                .segments()
+                .flat_map(|(start, segment)| {
+                    segment.postings(&term).map(move |(at, count)| (start + at as usize, count))
+                })
+                .filter(|(passage, _)| live.has(*passage))
+                .collect();
+            let rarity = rarity(live.count(), postings.len());
+            Word { term, rarity, postings }
+        });
+        Self { terms: found.collect(), are_stop_words }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "numbers of passages")]
-    fn rarity(&self, term: u32) -> f32 {
-        let (all, having) = (self.index.len() as f32, self.index.frequency(term) as f32);
-        (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+    /// The scores of all passages; 0 for those that share no word with the query.
+    pub(crate) fn scores(&self, live: &Live) -> Vec<f32> {
+        let (mut scores, mean) = (vec![0.0; live.len()], live.mean_terms());
+        for Word { rarity, postings, .. } in &self.terms {
+            for (passage, count) in postings {
+                let Some(place) = live.place(*passage) else { continue };
+                let (_, length, ..) = place.segment.numbers(place.passage);
+                if let Some(score) = scores.get_mut(*passage) {
+                    *score += rarity * weight(*count, length, mean);
+                }
+            }
+        }
+        scores
+    }
+
+    /// The number of the text that has the rarest words of the query; the first among equals.
+    pub(crate) fn best_of<'t>(&self, texts: impl Iterator<Item = &'t str>) -> usize {
+        let (mut best, mut most) = (0, 0.0);
+        for (at, text) in texts.enumerate() {
+            let found = counts(text).1;
+            let has = |term: &str| found.iter().any(|(own, _)| own == term);
+            let words = self.terms.iter().filter(|word| has(&word.term));
+            let sum: f32 = words.map(|word| word.rarity).sum();
+            if sum > most {
+                (best, most) = (at, sum);
+            }
+        }
+        best
     }
 }
 
-/// The number of a text's terms, and how often it has each.
+#[expect(clippy::cast_precision_loss, reason = "numbers of passages")]
+fn rarity(all: usize, having: usize) -> f32 {
+    let (all, having) = (all as f32, having as f32);
+    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "numbers of words")]
-fn counts(text: &str) -> (f32, Vec<(String, f32)>) {
-    let mut counts: HashMap<String, f32> = HashMap::new();
-    let mut length = 0_u64;
-    terms(text, |term| {
-        length += 1;
-        match counts.get_mut(term) {
-            Some(count) => *count += 1.0,
-            None => {
-                counts.insert(term.to_owned(), 1.0);
-            }
-        }
-    });
-    (length as f32, counts.into_iter().collect())
+fn weight(count: u32, length: u32, mean: f32) -> f32 {
+    let (count, length) = (count as f32, length as f32);
+    count / (count + K * (1.0 - B + B * length / mean))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::tests::of_texts;
 
     /// By `rank_bm25`'s way to count, with Lucene's formula: `tests/bm25.py`.
     #[test]
     fn scores_are_those_of_the_formula() {
-        let texts = [
+        let live = of_texts(&[
             "the cat sat on the mat",
             "the dog chased the cat and the other cat",
             "a bird",
             "parse_header reads a header",
-        ];
-        let words = Words::new(&texts);
+        ]);
         for (query, expected) in EXPECTED {
-            let found = words.scores(query).scores;
+            let found = Words::new(query, &live).scores(&live);
             for (found, expected) in found.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-6, "{query}: {found} {expected}");
             }
@@ -130,11 +119,23 @@ mod tests {
 
     #[test]
     fn stop_words_count_alone_only() {
-        let words = Words::new(&["to be or not to be", "being there", "question"]);
-        let found = words.scores("to be, or not to be?");
-        assert!(found.are_stop_words && found.scores[0] > 0.0 && found.scores[2] == 0.0);
-        let found = words.scores("to be a question");
-        assert!(!found.are_stop_words && found.scores[0] == 0.0 && found.scores[2] > 0.0);
-        assert!(Words::new::<&str>(&[]).scores("a").scores.is_empty());
+        let live = of_texts(&["to be or not to be", "being there", "question"]);
+        let found = Words::new("to be, or not to be?", &live);
+        let scores = found.scores(&live);
+        assert!(found.are_stop_words && scores[0] > 0.0 && scores[2] == 0.0);
+        let found = Words::new("to be a question", &live);
+        let scores = found.scores(&live);
+        assert!(!found.are_stop_words && scores[0] == 0.0 && scores[2] > 0.0);
+        let none = of_texts(&[]);
+        assert!(Words::new("a", &none).scores(&none).is_empty());
+    }
+
+    #[test]
+    fn the_best_part_has_the_rarest_words() {
+        let live = of_texts(&["the cat sat", "the cat ran", "a storm"]);
+        let best =
+            |query, parts: [&'static str; 3]| Words::new(query, &live).best_of(parts.into_iter());
+        assert_eq!(best("cat in a storm", ["the cat", "the storm", "a storm"]), 1);
+        assert_eq!(best("unknown", ["the cat", "the storm", ""]), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! An inverted index: for each term the passages that have it, with a weight each. BM25 and sparse
-//! vectors of models are both searched by it.
+//! An inverted index: for each term the passages that have it, with a weight each. Sparse vectors of
+//! models are searched by it.
 
 /// Passages by their terms.
 #[derive(Clone, Debug, Default)]
@@ -60,13 +60,6 @@ impl InvertedIndex {
             }
         }
         scores
-    }
-
-    /// Gives each weight what `change` makes of it, by its passage.
-    pub(crate) fn reweigh(&mut self, change: impl Fn(usize, f32) -> f32) {
-        for posting in self.postings.iter_mut().flatten() {
-            posting.weight = change(posting.passage as usize, posting.weight);
-        }
     }
 }
 

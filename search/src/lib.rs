@@ -1,57 +1,58 @@
 //! Search in folders of texts and code by words and by meaning.
 //!
 //! ```
-//! use std::sync::Arc;
-//!
-//! use nanoembed::{Encoder, Silent, VectorKind};
-//! use nanoembed_search::{Corpus, DEPTH, Form, Scores, WEIGHT, Words, compare, passages};
+//! use nanoembed::{Encoder, Silent};
+//! use nanoembed_search::{Query, Tree, TreeOptions};
 //!
 //! # let path = "../ffi/tests/data/small_bert.weights";
 //! let encoder = Encoder::open(path)?;
-//! let mut corpus = Corpus::default();
-//! let text = "# Passwords\n\nClick on the link.\n\n# Weather\n\nThe weather is lovely today.\n";
-//! for passage in passages(Form::Markdown, text, &encoder) {
-//!     corpus.add(&"notes.md".into(), passage);
+//! let options = TreeOptions { store: None, ..TreeOptions::default() };
+//! let tree = Tree::open(&["src"], &options, &encoder, &Silent)?;
+//! for answer in tree.search(&Query::new("how are paragraphs split?"), &encoder)?.best(3) {
+//!     println!("{}:{}: {:.3} {}", answer.file, answer.line, answer.score, answer.text);
 //! }
-//! let query = "a new password";
-//! let texts = corpus.texts();
-//! let meaning = compare(&encoder, VectorKind::Dense, &[query], &texts, &Silent)?;
-//! let words = Words::new(&texts).scores(query);
-//! let scores = Scores { meaning: Some(&meaning.similarities[0]), words: Some(&words.scores) };
-//! let best = scores.rank(WEIGHT, DEPTH)[0];
-//! assert_eq!(corpus.get(best.passage).unwrap().1.line, 1);
 //! # Ok::<(), nanoembed::Error>(())
 //! ```
 //!
 //! | file | role |
 //! |---|---|
+//! | `tree` | files and folders that are searched |
+//! | `store` | indices of folders in files |
+//! | `segment` | files with their passages, vectors and words, as bytes |
+//! | `live` | the passages of segments that a search is about, equal ones once |
 //! | `walk` | the files of folders |
+//! | `content` | the passages of files |
 //! | `passage` | texts cut into passages, a file for each form |
-//! | `corpus` | the passages of files, equal ones once |
 //! | `term` | texts as terms: stems, identifiers, pairs of letters |
 //! | `bm25` | passages by the words that they share with a query |
 //! | `meaning` | passages by the vectors of a model |
-//! | `inverted` | the index of terms and of sparse vectors |
+//! | `inverted` | the index of sparse vectors |
 //! | `rank` | the best by both together |
 //! | `weight` | the share of meaning in that |
 //! | `script` | scripts of letters |
 
 mod bm25;
-mod corpus;
+mod content;
 mod inverted;
+mod live;
 mod meaning;
 mod passage;
 mod rank;
 mod script;
+mod segment;
+mod store;
 mod term;
+mod tree;
 mod walk;
 mod weight;
 
-pub use bm25::{WordScores, Words};
-pub use corpus::Corpus;
+pub use content::{Content, Cutting, Reader, TextsOnly};
 pub use inverted::InvertedIndex;
-pub use meaning::{Meaning, compare};
-pub use passage::{Form, Measure, Passage, passages};
+pub use passage::{Form, Measure, Part, Passage, passages};
 pub use rank::{DEPTH, Hit, Scores};
+pub use store::cache_folder;
+pub use tree::{
+    Answer, Answers, By, IndexStatus, Query, Tree, TreeOptions, drop_index, index_status,
+};
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
-pub use weight::{WEIGHT, weight_of_built_in};
+pub use weight::WEIGHT;

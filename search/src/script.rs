@@ -41,6 +41,22 @@ impl Letters {
         letters
     }
 
+    /// Those of several texts together.
+    pub(crate) fn add(&mut self, latin: u32, all: u32) {
+        self.latin += u64::from(latin);
+        self.all += u64::from(all);
+    }
+
+    /// The number of Latin letters.
+    pub(crate) fn latin(self) -> u32 {
+        u32::try_from(self.latin).unwrap_or(u32::MAX)
+    }
+
+    /// The number of letters.
+    pub(crate) fn all(self) -> u32 {
+        u32::try_from(self.all).unwrap_or(u32::MAX)
+    }
+
     /// Returns true if at least half of the letters are Latin.
     pub(crate) const fn are_latin(self) -> bool {
         self.latin.saturating_mul(2) >= self.all

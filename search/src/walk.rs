@@ -1,9 +1,10 @@
 //! The files of folders, as ripgrep finds them: without hidden ones, and those that `.gitignore` and its
 //! like name.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use ignore::overrides::OverrideBuilder;
 use ignore::types::TypesBuilder;
@@ -32,6 +33,18 @@ pub struct Found {
     pub path: PathBuf,
     /// True if the file itself was given, and not its folder.
     pub is_given: bool,
+    /// Its bytes when it was found; 0 for stdin.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970; 0 if that is not known.
+    pub changed: u64,
+}
+
+impl Found {
+    /// A file that was given by its name.
+    #[must_use]
+    pub fn given(path: &Path) -> Self {
+        Self { path: path.to_owned(), is_given: true, size: 0, changed: 0 }
+    }
 }
 
 /// The files that were found, and messages about those that could not be read.
@@ -80,7 +93,7 @@ impl Walk {
         let name = || path.display().to_string();
         let metadata = path.metadata().map_err(|error| Error::reading(name(), &error))?;
         if !metadata.is_dir() {
-            files.found.push(Found { path: path.to_owned(), is_given: true });
+            files.found.push(Found::given(path));
             return Ok(());
         }
         let walk = self.builder(path)?.build();
@@ -102,7 +115,10 @@ impl Walk {
                 let name = path.display();
                 files.warnings.push(format!("{name}: left out, more than {MOST_BYTES} bytes"));
             }
-            Ok(_) => files.found.push(Found { path, is_given: false }),
+            Ok(metadata) => {
+                let (size, changed) = (metadata.len(), changed(&metadata));
+                files.found.push(Found { path, is_given: false, size, changed });
+            }
             Err(error) => files.warnings.push(error.to_string()),
         }
     }
@@ -139,6 +155,11 @@ impl Walk {
         }
         types.build().map_err(|error| Error::argument("type", error.to_string()))
     }
+}
+
+fn changed(metadata: &Metadata) -> u64 {
+    let changed = metadata.modified().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+    changed.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }
 
 fn is_file(entry: &DirEntry) -> bool {

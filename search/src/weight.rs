@@ -1,6 +1,6 @@
 //! The share of meaning beside words in the score of a passage.
 
-use crate::corpus::Corpus;
+use crate::live::Live;
 use crate::script::Letters;
 use crate::term::may_be_english;
 
@@ -17,10 +17,9 @@ const OTHER_SCRIPTS: f32 = 0.1;
 /// The share of meaning that the built-in model deserves, which knows English: less than [`WEIGHT`]
 /// if the query is in another language, or most letters of it or of the passages in another script
 /// than the Latin.
-#[must_use]
-pub fn weight_of_built_in(query: &str, corpus: &Corpus) -> f32 {
+pub(crate) fn weight_of_built_in(query: &str, live: &Live) -> f32 {
     match () {
-        () if !Letters::from_text(query).are_latin() || !corpus.is_latin() => OTHER_SCRIPTS,
+        () if !Letters::from_text(query).are_latin() || !live.is_latin() => OTHER_SCRIPTS,
         () if !may_be_english(query) => OTHER_LANGUAGES,
         () => WEIGHT,
     }
@@ -29,15 +28,10 @@ pub fn weight_of_built_in(query: &str, corpus: &Corpus) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passage::Passage;
+    use crate::live::tests::of_texts;
 
     #[test]
     fn the_built_in_model_counts_less_where_it_knows_little() {
-        let corpus = |text: &str| {
-            let mut corpus = Corpus::default();
-            corpus.add(&"a".into(), Passage { text: text.into(), ..Passage::default() });
-            corpus
-        };
         for (query, text, expected) in [
             ("how to open a file", "Größe 日本", WEIGHT),
             ("die cast", "123", WEIGHT),
@@ -46,7 +40,7 @@ mod tests {
             ("日本語", "a file", OTHER_SCRIPTS),
             ("file", "日本語 a", OTHER_SCRIPTS),
         ] {
-            assert_eq!(weight_of_built_in(query, &corpus(text)), expected, "{query} {text}");
+            assert_eq!(weight_of_built_in(query, &of_texts(&[text])), expected, "{query} {text}");
         }
     }
 }

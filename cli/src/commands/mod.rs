@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod embed;
 pub(crate) mod generate;
 pub(crate) mod histogram;
+pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
@@ -40,6 +41,7 @@ use crate::error::Result;
 pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
+    Index(index::Index),
     Rerank(rerank::Rerank),
     Serve(serve::Serve),
     Generate(generate::Generate),
@@ -70,6 +72,7 @@ impl Command {
         match self {
             Self::Embed(command) => command.embedder.model.reads(),
             Self::Search(command) => command.reads(),
+            Self::Index(command) => command.embedder.model.reads(),
             Self::Rerank(command) => command.model.reads(),
             Self::Serve(command) => command.reads(),
             Self::Tokenize(command) => command.model.reads(),
@@ -143,6 +146,7 @@ pub(crate) fn run(
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
+        Command::Index(command) => command.run(quiet),
         Command::Rerank(command) => command.run(quiet),
         Command::Serve(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),

@@ -99,6 +99,17 @@ const TAKEN: [&str; 17] = [
 ];
 
 impl FormArgs {
+    /// Those of a command without such arguments.
+    pub(crate) const fn usual() -> Self {
+        Self {
+            line_format: LineFormat::Text,
+            field: None,
+            keep: Vec::new(),
+            on_error: OnError::Fail,
+            lossy: false,
+        }
+    }
+
     /// The wanted members of a JSON line or columns; `None` for lines of text, with which options
     /// about members are refused.
     fn members(&self, usual: &str) -> Result<Option<Members>> {
@@ -131,6 +142,11 @@ impl FormArgs {
     #[cfg(feature = "parquet")]
     pub(crate) fn kept(&self) -> &[String] {
         &self.keep
+    }
+
+    /// Returns true if members of records are asked for by their names.
+    pub(crate) const fn names_members(&self) -> bool {
+        self.field.is_some() || !self.keep.is_empty()
     }
 
     /// Refuses `--keep` where results have no members. Lines of text, which have none themselves,

@@ -60,6 +60,7 @@ use serde_json::Value;
 fn nanoembed(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("nanoembed").unwrap();
     command.args(arguments).env_remove("SOURCE_DATE_EPOCH").env_remove("RAYON_NUM_THREADS");
+    command.env("NANOEMBED_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }
 

@@ -42,7 +42,8 @@ fn a_query_is_searched_for_among_documents() {
     let found = stdout(&["search", "-m", &model, "--json", "world", "-"], texts);
     let found = objects(&found);
     let line = found.iter().find(|line| line["text"] == "hello password").unwrap();
-    assert!((line["similarity"].as_f64().unwrap() - expected).abs() < 1e-6, "{line} {expected}");
+    // Vectors of passages are compared in bytes.
+    assert!((line["similarity"].as_f64().unwrap() - expected).abs() < 5e-3, "{line} {expected}");
 }
 
 #[test]

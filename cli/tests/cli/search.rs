@@ -59,9 +59,10 @@ fn paragraphs_end_at_blank_lines_and_a_list_has_lines() {
     let model = tiny.converted("m.weights", &[]);
     let search = ["search", "-m", &model, "the cat sing sing", "-", "--json"];
     let found = objects(&stdout(&search, TEXT));
-    assert_eq!(found.len(), 3);
-    assert_eq!((&found[0]["line"], &found[0]["end_line"]), (&4.into(), &5.into()));
-    assert_eq!(found[0]["text"], "the cat\nsing sing");
+    assert_eq!(found.len(), 3, "{found:?}");
+    // In what order, a model of few numbers tells by a hair.
+    let own = found.iter().find(|row| row["text"] == "the cat\nsing sing").unwrap();
+    assert_eq!((&own["line"], &own["end_line"]), (&4.into(), &5.into()));
     let found = objects(&stdout(&search, "the cat\nsing sing\n"));
     assert_eq!(found.len(), 2);
     let found = objects(&stdout(&[&search[..], &["--by", "paragraph"]].concat(), "the cat\nsing"));
@@ -334,7 +335,8 @@ fn passages_are_compared_as_the_model_says() {
             for row in &found {
                 let line = usize::try_from(row["line"].as_u64().unwrap()).unwrap();
                 let off = (similarity(row) - expected[line - 1]).abs();
-                assert!(off <= 2e-5 * similarity(row).abs().max(1.0), "{measure} {model}: {row}");
+                // Vectors of passages are compared in bytes.
+                assert!(off <= 0.01 * similarity(row).abs().max(1.0), "{measure} {model}: {row}");
             }
         }
     }
@@ -391,3 +393,44 @@ fn json_lines_are_texts_with_their_members() {
     let shown = stdout(&["search", "-m", &model, "cat sing", file, "-C", "0", "--exact"], "");
     assert_eq!(shown, format!("{file}:1: the cat\n{file}:1: sing\n"));
 }
+
+/// An index of its own for each test.
+fn with_cache(folder: &TempDir, cache: &TempDir, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    let mut command = nanoembed(arguments);
+    command.current_dir(folder.path()).env("NANOEMBED_CACHE", cache.path()).assert()
+}
+
+fn out(assert: assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.success().get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn folders_have_an_index_that_keeps_itself() {
+    let (_tiny, model, folder) = tree(&[("a.txt", TEXT), ("b/c.jsonl", RECORDS)]);
+    let cache = TempDir::new().unwrap();
+    let run = |arguments: &[&str]| with_cache(&folder, &cache, arguments);
+    let search = ["search", "-m", &model, "sing sing", "--json"];
+    let without = out(run(&[&search[..], &["--no-index"]].concat()));
+    assert!(without.contains(r#""id":"r1""#), "{without}");
+    assert!(!cache.path().join("search").exists());
+    for _ in 0..2 {
+        assert_eq!(out(run(&search)), without);
+    }
+    let status = ["index", "-m", &model, "--status", "--json"];
+    let state = objects(&out(run(&status))).remove(0);
+    assert_eq!((&state["files"], &state["passages"]), (&2.into(), &5.into()), "{state}");
+    assert!(state["bytes"].as_u64().unwrap() > 500 && state["age_seconds"].is_u64(), "{state}");
+    // What names members of records has none.
+    out(run(&[&search[..], &["--keep", "tag"]].concat()));
+    fs::write(folder.path().join("a.txt"), "gone\n\nsing sing\n").unwrap();
+    assert_eq!(out(run(&search)), out(run(&[&search[..], &["--no-index"]].concat())));
+    run(&["index", "-m", &model, "--drop"]).success();
+    run(&status).code(1);
+    run(&["index", "-m", &model, "."]).success();
+    run(&["index", "-m", &model, "--status"]).success();
+    run(&["index", "-m", &model, "a.txt"]).code(2);
+    run(&["index", "-m", &model, "missing"]).code(1);
+}
+
+const RECORDS: &str =
+    "{\"id\": \"r1\", \"text\": \"they sing\", \"tag\": 1}\n{\"text\": \"mat\"}\n";

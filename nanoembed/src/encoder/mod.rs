@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options` | options of an encoder |
 //! | `embed` | the ways to embed |
+//! | `fingerprint` | the space of a model's vectors as a number |
 //! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
@@ -17,6 +18,7 @@
 mod backend;
 mod causal;
 mod embed;
+mod fingerprint;
 mod multi;
 mod options;
 pub mod precision;

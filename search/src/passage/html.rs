@@ -3,9 +3,9 @@
 //! The text has as many line ends before each of its letters as the file, so that lines count the
 //! same in both.
 
-use super::head;
 use super::sections::{self, Heading};
 use super::sentences::Cut;
+use super::{Passage, head};
 
 /// Elements without text for people.
 const WITHOUT_TEXT: [&str; 5] = ["script", "style", "noscript", "template", "svg"];
@@ -57,8 +57,20 @@ pub(super) fn split(markup: &str, cut: &mut Cut<'_>) {
     let first = cut.passages.len();
     sections::split(&text, &headings, cut);
     for passage in cut.passages.iter_mut().skip(first) {
-        passage.text = without_blank_lines(&passage.text);
+        remove_blank_lines(passage);
     }
+}
+
+fn remove_blank_lines(passage: &mut Passage) {
+    let text = without_blank_lines(&passage.text);
+    let mut from = 0;
+    for part in &mut passage.parts {
+        let own = without_blank_lines(passage.text.get(part.range.clone()).unwrap_or_default());
+        // An equal text before it would serve as well.
+        from += text.get(from..).and_then(|rest| rest.find(&own)).unwrap_or(0);
+        part.range = from..(from + own.len()).min(text.len());
+    }
+    passage.text = text;
 }
 
 /// Lines that are blank because there was markup say nothing.

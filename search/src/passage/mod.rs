@@ -6,8 +6,8 @@
 //! | plain text | paragraphs; lines where no line is blank |
 //! | source code | functions and classes, by blank lines and indentation |
 //!
-//! A passage is whole up to the model's limit; longer ones are cut at sentences, or lines of code, and
-//! begin with the end of the one before.
+//! A model reads a passage whole up to its limit. Longer ones are cut into parts, at sentences or lines
+//! of code, which begin with the end of the one before.
 
 mod code;
 mod html;
@@ -17,6 +17,7 @@ mod sections;
 mod sentences;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
 /// The size of texts in a model's tokens.
@@ -28,27 +29,62 @@ pub trait Measure: Sync {
     fn tokens(&self, text: &str) -> Option<usize>;
 }
 
-/// A part of a text that is compared with queries.
+/// A section of a text, which is found by its words and by the meaning of its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passage {
     /// The text as it is in the file.
     pub text: String,
     /// The headings, or classes and functions, around it, the outermost first; may be empty.
     pub heading: String,
-    /// The number of its first line, from 1.
+    /// The parts that a model takes: at least one, in their order.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a passage that a model takes whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The place in the passage's text.
+    pub range: Range<usize>,
+    /// The headings that the model reads before it.
+    pub heading: String,
+    /// The number of its first line in the file, from 1.
     pub line: u64,
     /// The number of its last line.
     pub end_line: u64,
 }
 
 impl Passage {
-    /// The text as models read it: after the headings around it.
+    /// A text that a model takes whole.
+    #[must_use]
+    pub fn whole(heading: &str, text: String, line: u64, end_line: u64) -> Self {
+        let part = Part { range: 0..text.len(), heading: heading.into(), line, end_line };
+        Self { text, heading: heading.into(), parts: vec![part] }
+    }
+
+    /// The text after the headings around it.
     #[must_use]
     pub fn with_heading(&self) -> Cow<'_, str> {
-        match self.heading.is_empty() {
-            true => Cow::Borrowed(&self.text),
-            false => Cow::Owned(format!("{}\n{}", self.heading, self.text)),
-        }
+        under(&self.heading, &self.text)
+    }
+
+    /// The text of a part.
+    #[must_use]
+    pub fn text_of(&self, part: &Part) -> &str {
+        self.text.get(part.range.clone()).unwrap_or_default()
+    }
+
+    /// The text of a part as models read it.
+    #[must_use]
+    pub fn read_of(&self, part: &Part) -> Cow<'_, str> {
+        under(&part.heading, self.text_of(part))
+    }
+}
+
+/// A text as models read it: after the headings around it.
+pub(crate) fn under<'t>(heading: &str, text: &'t str) -> Cow<'t, str> {
+    match heading.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{heading}\n{text}")),
     }
 }
 

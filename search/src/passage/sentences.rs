@@ -1,6 +1,8 @@
 //! Texts that a model takes whole, or cut at sentences where they are longer.
 
-use super::{Measure, Passage, head};
+use std::ops::Range;
+
+use super::{Measure, Part, Passage, head};
 
 /// The share of the limit, at most, that a part repeats of the one before.
 const OVERLAP: usize = 8;
@@ -68,9 +70,25 @@ impl<'m> Cut<'m> {
         if text.trim().is_empty() {
             return;
         }
+        let (blank, text) = without_blank(text);
+        let line = line + newlines(blank);
         if self.fits(heading, text) {
-            return self.push(heading, text, line);
+            let end_line = line + newlines(text);
+            return self.passages.push(Passage::whole(heading, text.into(), line, end_line));
         }
+        let parts = self.parts((heading, inside), text, line, end);
+        self.passages.push(Passage { text: text.into(), heading: heading.into(), parts });
+    }
+
+    /// The parts of a text that is too long for the model.
+    fn parts(
+        &self,
+        (heading, inside): (&str, &str),
+        text: &str,
+        line: u64,
+        end: fn(&str) -> usize,
+    ) -> Vec<Part> {
+        let mut parts = Vec::new();
         // A heading that leaves no room for the text is left out.
         let room = self.room(inside);
         let is_too_long = room < self.measure.limit() / 2;
@@ -92,12 +110,13 @@ impl<'m> Cut<'m> {
             line += newlines(before);
             counted = start;
             let heading = if first == 0 { heading } else { inside };
-            self.push(heading, text.get(start..end).unwrap_or_default(), line);
+            parts.extend(part(heading, text, start..end, line));
             if first + count >= units.len() {
                 break;
             }
             first = overlapping(&units, first, first + count, room / OVERLAP);
         }
+        parts
     }
 
     /// Tokens that are left for a text under a heading.
@@ -152,21 +171,28 @@ impl<'m> Cut<'m> {
             at += piece.len();
         }
     }
+}
 
-    /// Adds a passage without the blank lines around it.
-    fn push(&mut self, heading: &str, text: &str, line: u64) {
-        let ended = text.trim_end();
-        let start = ended.len() - ended.trim_start().len();
-        // The indentation of the first line stays.
-        let start = ended.get(..start).and_then(|blank| blank.rfind('\n')).map_or(0, |at| at + 1);
-        let (blank, text) = ended.split_at(start);
-        if text.is_empty() {
-            return;
-        }
-        let line = line + newlines(blank);
-        let end_line = line + newlines(text);
-        self.passages.push(Passage { text: text.into(), heading: heading.into(), line, end_line });
-    }
+/// The blank lines before a text, and the text without them and what is blank at its end. The
+/// indentation of the first line stays.
+fn without_blank(text: &str) -> (&str, &str) {
+    let ended = text.trim_end();
+    let start = ended.len() - ended.trim_start().len();
+    let start = ended.get(..start).and_then(|blank| blank.rfind('\n')).map_or(0, |at| at + 1);
+    ended.split_at(start)
+}
+
+/// A part of a text without the blank lines around it; `None` if all of it is blank.
+fn part(heading: &str, text: &str, range: Range<usize>, line: u64) -> Option<Part> {
+    let (blank, own) = without_blank(text.get(range.clone())?);
+    let start = range.start + blank.len();
+    let line = line + newlines(blank);
+    (!own.is_empty()).then(|| Part {
+        range: start..start + own.len(),
+        heading: heading.into(),
+        line,
+        end_line: line + newlines(own),
+    })
 }
 
 /// The first unit of the next part: some of the last part's end, at most `room` tokens.
@@ -239,10 +265,24 @@ pub(super) mod tests {
         }
     }
 
-    /// Headings, first and last lines, and texts of passages.
+    /// Headings, first and last lines, and texts of the parts of passages.
     pub(crate) fn split(form: Form, limit: usize, text: &str) -> Vec<(String, u64, u64, String)> {
         let found = passages(form, text, &Words(limit));
-        found.into_iter().map(|it| (it.heading, it.line, it.end_line, it.text)).collect()
+        let parts = found.iter().flat_map(|it| it.parts.iter().map(move |part| (it, part)));
+        let row = |(it, part): (&Passage, &Part)| {
+            (part.heading.clone(), part.line, part.end_line, it.text_of(part).to_owned())
+        };
+        parts.map(row).collect()
+    }
+
+    #[test]
+    fn the_parts_of_a_long_text_are_one_passage() {
+        let text = "\nOne two three. Four five six.\n\nSeven eight.\n";
+        let found = passages(Form::Whole, text, &Words(6));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].text, text.trim());
+        let lines: Vec<u64> = found[0].parts.iter().map(|part| part.line).collect();
+        assert_eq!(lines, [2, 2, 4]);
     }
 
     fn row(heading: &str, line: u64, end_line: u64, text: &str) -> (String, u64, u64, String) {

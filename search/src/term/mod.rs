@@ -10,6 +10,7 @@
 mod english;
 mod stop_words;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::script::is_without_spaces;
@@ -45,6 +46,22 @@ pub(crate) fn terms(text: &str, mut put: impl FnMut(&str)) {
             put(&lower);
         }
     }
+}
+
+/// The number of a text's terms, and how often it has each.
+pub(crate) fn counts(text: &str) -> (u32, Vec<(String, u32)>) {
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    let mut length = 0_u32;
+    terms(text, |term| {
+        length = length.saturating_add(1);
+        match counts.get_mut(term) {
+            Some(count) => *count += 1,
+            None => {
+                counts.insert(term.to_owned(), 1);
+            }
+        }
+    });
+    (length, counts.into_iter().collect())
 }
 
 /// The terms of a query: those that say something, and all others, which say nothing in most texts.

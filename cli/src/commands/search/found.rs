@@ -2,22 +2,22 @@
 
 use std::collections::HashSet;
 
-use nanoembed_search::{Hit, Passage};
+use nanoembed_search::{Answer, Answers};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::collected::Collected;
+use super::records::members;
 use crate::output::members::kept;
 
 /// A result. The fields' names are those of the JSON output.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Found<'c> {
-    pub(super) file: &'c str,
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Found<'t> {
+    pub(super) file: &'t str,
     pub(super) line: u64,
     pub(super) end_line: u64,
-    #[serde(flatten, serialize_with = "kept")]
-    kept: &'c [(String, Value)],
-    pub(super) text: &'c str,
+    #[serde(flatten, serialize_with = "members_of")]
+    kept: Vec<(String, Value)>,
+    pub(super) text: &'t str,
     pub(super) score: f32,
     pub(super) similarity: Option<f32>,
     /// True for the text of a JSON line.
@@ -25,29 +25,22 @@ pub(super) struct Found<'c> {
     pub(super) is_record: bool,
 }
 
-/// The first `count` of `hits`; only the first of each file if `once_a_file`.
-pub(super) fn found<'c>(
-    hits: &[Hit],
-    collected: &'c Collected,
-    count: usize,
-    once_a_file: bool,
-) -> Vec<Found<'c>> {
+fn members_of<S: serde::Serializer>(members: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
+    kept(&members, to)
+}
+
+/// The first `count` of `answers`; only the first of each file if `once_a_file`.
+pub(super) fn found<'t>(answers: &Answers<'t>, count: usize, once_a_file: bool) -> Vec<Found<'t>> {
     let mut files = HashSet::new();
-    let result = |hit: &Hit| {
-        let (file, passage) = collected.corpus.get(hit.passage)?;
-        let Passage { text, line, end_line, .. } = passage;
-        let record = collected.records.get(&hit.passage);
-        Some(Found {
-            file,
-            line: *line,
-            end_line: *end_line,
-            kept: record.map_or(&[], |kept| &kept[..]),
-            text,
-            score: hit.score,
-            similarity: hit.similarity,
-            is_record: record.is_some(),
-        })
-    };
-    let all = hits.iter().filter_map(result);
-    all.filter(|found| !once_a_file || files.insert(found.file)).take(count).collect()
+    let all = answers.all.iter();
+    let all = all.filter(|answer| !once_a_file || files.insert(answer.file)).take(count);
+    all.map(result).collect()
+}
+
+fn result<'t>(answer: &Answer<'t>) -> Found<'t> {
+    let Answer { file, line, end_line, text, score, similarity, .. } = *answer;
+    let members = members(answer.extra);
+    let is_record = members.is_some();
+    let kept = members.unwrap_or_default();
+    Found { file, line, end_line, kept, text, score, similarity, is_record }
 }

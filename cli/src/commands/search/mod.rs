@@ -1,8 +1,8 @@
 //! `search`: the passages of files and folders that answer a query, by words and by meaning.
 
-mod collected;
 mod found;
 mod printed;
+pub(super) mod records;
 mod second_model;
 
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use nanoembed::{Encoder, VectorKind};
 use nanoembed_search::{
-    Corpus, DEPTH, Hit, Scores, WEIGHT, Walk, Words, compare, weight_of_built_in,
+    Answers, By, Cutting, DEPTH, Form, Query, Tree, TreeOptions, Walk, cache_folder,
 };
 
 use crate::args::choice::choice;
 use crate::args::limits::Read;
 use crate::args::{EmbedderArgs, count, number, whole};
 use crate::error::{Error, Result, name_of, warn};
-use crate::input::{FormArgs, OnError};
+use crate::input::{FormArgs, LeftOut, OnError};
 use crate::output::truncation::{Limits, warn_of_question};
 use crate::progress::{Terminal, say_done};
-use collected::Collected;
 use found::found;
 use printed::Printed;
+use records::Records;
 use second_model::SecondModelArgs;
 
 /// Find the passages of files and folders that answer a query, by their words and their meaning
@@ -53,10 +53,6 @@ pub(crate) struct Search {
     /// The query, in your words
     query: String,
 
-    /// Files and folders; `-` is stdin [default: the present folder]
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-
     /// Number of results
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
@@ -84,6 +80,10 @@ pub(crate) struct Search {
     #[command(flatten)]
     files: FileArgs,
 
+    /// Embed everything again, and keep no index of folders
+    #[arg(long, help_heading = "Files")]
+    no_index: bool,
+
     /// Print only the names of files with results, the best first
     #[arg(short = 'l', long, conflicts_with_all = ["json", "context", "scores"], help_heading = "Output")]
     files_with_matches: bool,
@@ -110,7 +110,11 @@ pub(crate) struct Search {
 /// The arguments about files that are searched.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
-struct FileArgs {
+pub(super) struct FileArgs {
+    /// Files and folders; `-` is stdin [default: the present folder]
+    #[arg(value_name = "PATH", help_heading = None)]
+    paths: Vec<PathBuf>,
+
     /// Search only files of folders that match GLOB, or that do not match one with `!` before it
     #[arg(short = 'g', long, value_name = "GLOB", allow_hyphen_values = true)]
     glob: Vec<String>,
@@ -142,7 +146,22 @@ enum Unit {
 }
 
 impl FileArgs {
-    fn walk(&self) -> Walk {
+    /// The files and folders that are searched.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        match self.paths.is_empty() {
+            true => vec![PathBuf::from(".")],
+            false => self.paths.clone(),
+        }
+    }
+
+    pub(super) fn form(&self) -> Option<Form> {
+        self.by.map(|unit| match unit {
+            Unit::Line => Form::Lines,
+            Unit::Paragraph => Form::Paragraphs,
+        })
+    }
+
+    pub(super) fn walk(&self) -> Walk {
         let walk = Walk::default().globs(self.glob.clone()).types(self.types.clone());
         walk.hidden(self.hidden).no_ignore(self.no_ignore)
     }
@@ -162,60 +181,79 @@ impl Search {
         self.check()?;
         let encoder = self.embedder.open(quiet)?;
         let second = self.second_model.open()?;
-        let collected = Collected::read(&self, &encoder)?;
-        let corpus = &collected.corpus;
-        let (mut hits, tokens) = self.hits(&encoder, corpus, quiet)?;
+        let records = Records::new(&self)?;
+        self.check_format(&records)?;
+        let terminal = Terminal::new(quiet);
+        let paths = self.files.paths();
+        let tree = Tree::open_with(&paths, &self.options(&encoder), &encoder, &records, &terminal)?;
+        let mut answers = tree.search(&self.query(), &encoder)?;
         if let Some(second) = &second {
-            let depth = self.depth().min(hits.len());
-            hits.truncate(depth);
-            second.reorder(&self.query, corpus, &mut hits)?;
+            answers.all.truncate(self.depth());
+            answers.rerank(&self.query, second)?;
         }
         if let Some(min) = self.min {
-            hits.retain(|hit| hit.similarity.is_some_and(|similarity| similarity >= min));
+            answers.all.retain(|it| it.similarity.is_some_and(|similarity| similarity >= min));
         }
-        let results = found(&hits, &collected, self.count as usize, self.files_with_matches);
-        Printed::of(&self).print(&results, &collected)?;
         if !quiet {
-            collected.warn();
-            say_done("searched", corpus.len() as u64, tokens, start.elapsed());
+            self.warn(&answers, &encoder);
+        }
+        let results = found(&answers, self.count as usize, self.files_with_matches);
+        Printed::of(&self).print(&results, records.stdin().as_deref())?;
+        if !quiet {
+            warn_of_files(&tree);
+            say_done("embedded", tree.embedded, tree.tokens, start.elapsed());
         }
         match results.is_empty() {
-            true => Err(self.nothing(corpus)),
+            true => Err(self.nothing(tree.passages())),
             false => Ok(ExitCode::SUCCESS),
         }
     }
 
-    /// The best passages, and the tokens that were embedded for them.
-    fn hits(&self, encoder: &Encoder, corpus: &Corpus, quiet: bool) -> Result<(Vec<Hit>, u64)> {
-        let texts = corpus.texts();
-        let words = (!self.meaning).then(|| Words::new(&texts).scores(&self.query));
-        if self.exact {
-            let scores = Scores { words: words.as_ref().map(|it| &it.scores[..]), meaning: None };
-            return Ok((scores.rank(0.0, self.depth()), 0));
-        }
+    fn query(&self) -> Query<'_> {
+        let by = match (self.exact, self.meaning) {
+            (true, _) => By::Words,
+            (_, true) => By::Meaning,
+            _ => By::Both,
+        };
+        let is_built_in = self.embedder.model.model.is_none();
+        let (vectors, depth) = (self.vectors, self.depth());
+        Query { by, vectors, is_built_in, depth, ..Query::new(&self.query) }
+    }
+
+    fn options(&self, encoder: &Encoder) -> TreeOptions {
         let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
-        let terminal = Terminal::new(quiet);
-        let meaning = compare(encoder, kind, &[&self.query], &texts, &terminal)?;
-        if meaning.query_truncated && !quiet {
+        let is_usual = !self.form.names_members();
+        TreeOptions {
+            walk: self.files.walk(),
+            cutting: self.cutting(),
+            store: cache_folder().filter(|_| !self.no_index && is_usual),
+            vectors: !self.exact && kind == VectorKind::Dense,
+        }
+    }
+
+    fn cutting(&self) -> Cutting {
+        Cutting { form: self.files.form(), lossy: self.form.lossy }
+    }
+
+    fn warn(&self, answers: &Answers<'_>, encoder: &Encoder) {
+        if answers.query_truncated {
             warn_of_question(Limits::new(encoder));
         }
-        let weight = match self.embedder.model.model {
-            None => weight_of_built_in(&self.query, corpus),
-            Some(_) => WEIGHT,
-        };
-        if weight < WEIGHT && !quiet {
+        if answers.leans_on_words {
             warn(
                 "the built-in model knows English: other languages are found by their words rather than \
                  their meaning; `--model` with a multilingual one, such as multilingual-e5-small, finds both",
             );
         }
-        // A hit on stop words says nothing beside a meaning.
-        let words = words.as_ref().filter(|words| !words.are_stop_words);
-        let scores = Scores {
-            meaning: meaning.similarities.first().map(|it| &it[..]),
-            words: words.map(|it| &it.scores[..]),
-        };
-        Ok((scores.rank(weight, self.depth()), meaning.tokens))
+    }
+
+    /// Refuses options for records where there are none.
+    fn check_format(&self, records: &Records) -> Result<()> {
+        let may_have = |path: &PathBuf| path.is_dir() || records.has_records(path, true);
+        if !self.files.paths().iter().any(may_have) {
+            self.form.reader()?;
+        }
+        Ok(())
     }
 
     /// The number of passages of each kind of score that count.
@@ -240,7 +278,7 @@ impl Search {
 
     /// The query came last once.
     fn check_order(&self) -> Result<()> {
-        let Some((last, others)) = self.paths.split_last() else { return Ok(()) };
+        let Some((last, others)) = self.files.paths.split_last() else { return Ok(()) };
         let is_stdin = |path: &Path| path == Path::new("-");
         let first = Path::new(&self.query);
         let is_file = |path: &Path| is_stdin(path) || path.is_file();
@@ -253,21 +291,28 @@ impl Search {
             .with_hint(format!("nanoembed search \"{query}\" {first}{others}")))
     }
 
-    fn nothing(&self, corpus: &Corpus) -> Error {
-        let names: Vec<String> = self.paths().iter().map(|path| name_of(path)).collect();
+    fn nothing(&self, passages: usize) -> Error {
+        let names: Vec<String> = self.files.paths().iter().map(|path| name_of(path)).collect();
         let message = match self.min {
-            _ if corpus.is_empty() => "there is no text to search".to_owned(),
+            _ if passages == 0 => "there is no text to search".to_owned(),
             Some(min) => format!("nothing is as similar as {min}"),
             None => "no passage has a word of the query".to_owned(),
         };
         Error::not_found(message).at(names.join(", "))
     }
+}
 
-    /// The files and folders that are searched.
-    fn paths(&self) -> Vec<PathBuf> {
-        match self.paths.is_empty() {
-            true => vec![PathBuf::from(".")],
-            false => self.paths.clone(),
-        }
+/// Warnings about files that are printed one by one.
+const MOST_WARNINGS: usize = 5;
+
+/// Says what could not be read.
+pub(super) fn warn_of_files(tree: &Tree) {
+    tree.warnings.iter().take(MOST_WARNINGS).for_each(warn);
+    let more = tree.warnings.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        warn(format_args!("{more} more files or folders could not be read"));
     }
+    let mut left_out = LeftOut::default();
+    tree.left_out.iter().for_each(|error| left_out.count(error));
+    left_out.warn(false);
 }

@@ -9,7 +9,6 @@ use anstyle::{AnsiColor, Style};
 use nanoembed::escape;
 
 use super::Search;
-use super::collected::Collected;
 use super::found::Found;
 use crate::error::Result;
 use crate::output::lines::LineWriter;
@@ -46,7 +45,7 @@ impl Printed {
         }
     }
 
-    pub(super) fn print(&self, results: &[Found<'_>], collected: &Collected) -> Result<()> {
+    pub(super) fn print(&self, results: &[Found<'_>], stdin: Option<&str>) -> Result<()> {
         if let Self::Json = self {
             let mut lines = LineWriter::stdout();
             results.iter().try_for_each(|found| lines.json(found))?;
@@ -71,7 +70,7 @@ impl Printed {
                     if *scores {
                         lines.text_after(format_args!("{DIM}{}{DIM:#}", score(found)), "")?;
                     }
-                    whole(&mut lines, &file, found, *around, collected)?;
+                    whole(&mut lines, &file, found, *around, stdin)?;
                 }
             }
         }
@@ -105,14 +104,14 @@ fn whole(
     file: &str,
     found: &Found<'_>,
     around: u64,
-    collected: &Collected,
+    stdin: Option<&str>,
 ) -> Result<()> {
     let none = format_args!("");
     if found.is_record {
         let mut texts = found.text.lines();
         return texts.try_for_each(|text| place(lines, none, file, found.line, ":", text));
     }
-    let Some(text) = text(found.file, collected) else {
+    let Some(text) = text(found.file, stdin) else {
         let mut texts = (found.line..).zip(found.text.lines());
         return texts.try_for_each(|(line, text)| place(lines, none, file, line, ":", text));
     };
@@ -127,8 +126,8 @@ fn whole(
 }
 
 /// The text of a file that was searched; `None` if it has gone.
-fn text<'c>(file: &str, collected: &'c Collected) -> Option<Cow<'c, str>> {
-    if let Some(stdin) = collected.stdin.as_deref().filter(|_| file == "stdin") {
+fn text<'c>(file: &str, stdin: Option<&'c str>) -> Option<Cow<'c, str>> {
+    if let Some(stdin) = stdin.filter(|_| file == "stdin") {
         return Some(stdin.into());
     }
     let bytes = fs::read(file).ok()?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use nanoembed::open::source::Source;
 use nanoembed::{CrossEncoder, Encoder, Reranker};
-use nanoembed_search::{Corpus, Hit};
 
 use crate::error::{Error, Result, warn};
 
@@ -24,15 +23,12 @@ pub(super) struct SecondModelArgs {
     late: Option<PathBuf>,
 }
 
-/// The opened model.
-pub(super) struct SecondModel(Reranker);
-
 impl SecondModelArgs {
     pub(super) fn path(&self) -> Option<&Path> {
         self.rerank.as_deref().or(self.late.as_deref())
     }
 
-    pub(super) fn open(&self) -> Result<Option<SecondModel>> {
+    pub(super) fn open(&self) -> Result<Option<Reranker>> {
         let model = match (&self.rerank, &self.late) {
             (Some(path), _) => {
                 Reranker::open_source(Source::open(path)?, &CrossEncoder::options())?
@@ -48,22 +44,6 @@ impl SecondModelArgs {
             return Err(Error::usage("--rerank is for models with one label")
                 .with_hint(format!("this one has {}", model.labels().join(", "))));
         }
-        Ok(Some(SecondModel(model)))
-    }
-}
-
-impl SecondModel {
-    /// Gives `hits` the model's scores, and its order.
-    pub(super) fn reorder(&self, query: &str, corpus: &Corpus, hits: &mut [Hit]) -> Result<()> {
-        let passages = hits.iter().filter_map(|hit| corpus.get(hit.passage));
-        let texts: Vec<_> = passages.map(|(_, passage)| passage.with_heading()).collect();
-        let pairs: Vec<(&str, &str)> = texts.iter().map(|text| (query, &**text)).collect();
-        let scores = self.0.score_pairs(&pairs)?;
-        for (hit, score) in hits.iter_mut().zip(scores) {
-            hit.score = score.score();
-        }
-        // Stable: equals stay in their order.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        Ok(())
+        Ok(Some(model))
     }
 }

@@ -1,0 +1,156 @@
+//! `index`: the indices of folders, by which they are searched.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::Args;
+use nanoembed::Encoder;
+use nanoembed::escape::line;
+use nanoembed_search::{
+    Cutting, IndexStatus, Tree, TreeOptions, cache_folder, drop_index, index_status,
+};
+use serde_json::json;
+
+use super::search::records::Records;
+use super::search::{FileArgs, warn_of_files};
+use crate::args::EmbedderArgs;
+use crate::error::{Error, Result};
+use crate::output::lines::LineWriter;
+use crate::progress::Terminal;
+use crate::streams::say;
+
+/// Make the index of folders beforehand, look at it, or remove it
+///
+/// `search` keeps an index of every folder that it searches, and brings it up to date each time. This
+/// command does the same without a search. An index is for one model and its options.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanoembed index docs/
+  nanoembed index --status docs/
+  nanoembed index --drop docs/
+
+Indices are in the folder `search` of NANOEMBED_CACHE, else of `nanoembed` in the user's folder for
+caches. With `--json`, each status is one line:
+  {\"folder\", \"model\", \"files\", \"passages\", \"bytes\", \"age_seconds\"}")]
+pub(crate) struct Index {
+    #[command(flatten)]
+    files: FileArgs,
+
+    /// Show the state of each index
+    #[arg(long, conflicts_with = "drop")]
+    status: bool,
+
+    /// Remove each index
+    #[arg(long)]
+    drop: bool,
+
+    /// States as lines of JSON
+    #[arg(long, requires = "status")]
+    json: bool,
+
+    #[command(flatten)]
+    pub(super) embedder: EmbedderArgs,
+}
+
+impl Index {
+    pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
+        self.embedder.model.use_threads()?;
+        let encoder = self.embedder.open(quiet)?;
+        let folders = self.folders()?;
+        let options = self.options()?;
+        match (self.status, self.drop) {
+            (true, _) => return self.show(&folders, &options, &encoder),
+            (_, true) => remove(&folders, &options, &encoder, quiet)?,
+            _ => make(&folders, &options, &encoder, quiet)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn folders(&self) -> Result<Vec<PathBuf>> {
+        let folders = self.files.paths();
+        match folders.iter().find(|path| !path.is_dir()) {
+            Some(path) if path.exists() => Err(Error::usage("only folders have an index")
+                .at(path.display())
+                .with_hint("files that are named are read by each search")),
+            Some(path) => Err(Error::not_found("there is no such folder").at(path.display())),
+            None => Ok(folders),
+        }
+    }
+
+    fn options(&self) -> Result<TreeOptions> {
+        let store = cache_folder().ok_or_else(|| {
+            Error::not_found("there is no folder for indices")
+                .with_hint("NANOEMBED_CACHE names one")
+        })?;
+        let cutting = Cutting { form: self.files.form(), lossy: false };
+        Ok(TreeOptions { walk: self.files.walk(), cutting, store: Some(store), vectors: true })
+    }
+
+    fn show(
+        &self,
+        folders: &[PathBuf],
+        options: &TreeOptions,
+        encoder: &Encoder,
+    ) -> Result<ExitCode> {
+        let mut lines = LineWriter::stdout();
+        let mut are_all = true;
+        for folder in folders {
+            let Some(status) = index_status(folder, options, encoder)? else {
+                are_all = false;
+                if !self.json {
+                    lines
+                        .text(format_args!("{}: no index", line(&folder.display().to_string())))?;
+                }
+                continue;
+            };
+            let IndexStatus { root, files, passages, bytes, written, .. } = status;
+            let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
+            let (root, model) = (root.display().to_string(), encoder.model_name());
+            if self.json {
+                lines.json(&json!({
+                    "folder": root, "model": model, "files": files, "passages": passages,
+                    "bytes": bytes, "age_seconds": age,
+                }))?;
+                continue;
+            }
+            let root = line(&root);
+            lines.text(format_args!(
+                "{root}: {files} files, {passages} passages, {bytes} bytes, by {model}, {age} s old"
+            ))?;
+        }
+        lines.finish()?;
+        Ok(if are_all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn make(folders: &[PathBuf], options: &TreeOptions, encoder: &Encoder, quiet: bool) -> Result<()> {
+    let (terminal, records) = (Terminal::new(quiet), Records::usual()?);
+    let tree = Tree::open_with(folders, options, encoder, &records, &terminal)?;
+    if !quiet {
+        warn_of_files(&tree);
+        let (passages, embedded) = (tree.passages(), tree.embedded);
+        say(format_args!("{passages} passages, {embedded} texts embedded"));
+    }
+    Ok(())
+}
+
+fn remove(
+    folders: &[PathBuf],
+    options: &TreeOptions,
+    encoder: &Encoder,
+    quiet: bool,
+) -> Result<()> {
+    for folder in folders {
+        let dropped = drop_index(folder, options, encoder)?;
+        if quiet {
+            continue;
+        }
+        match dropped {
+            Some(root) => say(format_args!("removed the index of {}", root.display())),
+            None => say(format_args!("{} has no index", folder.display())),
+        }
+    }
+    Ok(())
+}

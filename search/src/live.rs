@@ -1,0 +1,139 @@
+//! The passages of segments that a search is about, equal ones once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::script::Letters;
+use crate::segment::Segment;
+
+/// A segment, and the names of its files that are searched.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) segment: Segment,
+    /// In the order of the segment's files; `None` for those that are not searched.
+    pub(crate) names: Vec<Option<Arc<str>>>,
+}
+
+/// All segments as one list of passages.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) segments: Vec<Named>,
+    /// The number of the first passage of each segment.
+    starts: Vec<usize>,
+    /// The file of each passage that is searched.
+    files: Vec<Option<u32>>,
+    count: usize,
+    terms: u64,
+    letters: Letters,
+}
+
+/// A passage's place in its segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'l> {
+    pub(crate) segment: &'l Segment,
+    pub(crate) passage: u32,
+    pub(crate) name: &'l Arc<str>,
+}
+
+impl Live {
+    pub(crate) fn new(segments: Vec<Named>) -> Self {
+        let mut live = Self { segments, ..Self::default() };
+        let mut seen = HashSet::new();
+        for Named { segment, names } in &live.segments {
+            live.starts.push(live.files.len());
+            let end = live.files.len() + segment.passages() as usize;
+            for (file, name) in (0..segment.files()).zip(names) {
+                if name.is_none() {
+                    continue;
+                }
+                for passage in segment.file(file).passages {
+                    let (key, terms, latin, letters) = segment.numbers(passage);
+                    if !seen.insert(key) {
+                        continue;
+                    }
+                    let at = live.starts.last().map_or(0, |start| start + passage as usize);
+                    live.files.resize(live.files.len().max(at + 1), None);
+                    if let Some(own) = live.files.get_mut(at) {
+                        *own = Some(file);
+                    }
+                    live.count += 1;
+                    live.terms += u64::from(terms);
+                    live.letters.add(latin, letters);
+                }
+            }
+            live.files.resize(end, None);
+        }
+        live
+    }
+
+    /// The number of passages that are searched.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The number of all passages of the segments.
+    pub(crate) const fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The terms of a passage on average.
+    #[expect(clippy::cast_precision_loss, reason = "a mean")]
+    pub(crate) fn mean_terms(&self) -> f32 {
+        (self.terms as f32 / self.count.max(1) as f32).max(1.0)
+    }
+
+    /// True if at least half of the letters are Latin.
+    pub(crate) const fn is_latin(&self) -> bool {
+        self.letters.are_latin()
+    }
+
+    /// The segments, each with the number of its first passage.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (usize, &Segment)> {
+        self.starts.iter().copied().zip(self.segments.iter().map(|named| &named.segment))
+    }
+
+    /// True if a passage is searched.
+    pub(crate) fn has(&self, passage: usize) -> bool {
+        self.files.get(passage).is_some_and(Option::is_some)
+    }
+
+    /// The place of a passage that is searched.
+    pub(crate) fn place(&self, passage: usize) -> Option<Place<'_>> {
+        let file = (*self.files.get(passage)?)? as usize;
+        let at = self.starts.partition_point(|start| *start <= passage).checked_sub(1)?;
+        let Named { segment, names } = self.segments.get(at)?;
+        let passage = u32::try_from(passage - self.starts.get(at)?).ok()?;
+        Some(Place { segment, passage, name: names.get(file)?.as_ref()? })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::passage::Passage;
+    use crate::segment::{Content, FileDraft, Identity, write};
+
+    /// A file of passages, without vectors.
+    pub(crate) fn of_texts(texts: &[&str]) -> Live {
+        let passages: Vec<(Passage, String)> = texts
+            .iter()
+            .map(|text| (Passage::whole("", (*text).to_owned(), 1, 1), String::new()))
+            .collect();
+        let content = Content::New(&passages);
+        let draft = FileDraft { path: b"a".to_vec(), size: 0, changed: 0, content };
+        let identity = Identity::default();
+        let bytes = write(&identity, &[draft], None, &HashMap::new()).unwrap();
+        let segment = Segment::parse(bytes.into(), &identity).unwrap();
+        Live::new(vec![Named { segment, names: vec![Some("a".into())] }])
+    }
+
+    #[test]
+    fn equal_passages_are_there_once() {
+        let live = of_texts(&["x", "y", "x"]);
+        assert_eq!((live.count(), live.len(), live.has(2)), (2, 3, false));
+        assert_eq!(live.place(1).unwrap().segment.passage(1).text, "y");
+        assert!(live.place(2).is_none() && live.place(3).is_none());
+    }
+}

@@ -1,0 +1,58 @@
+//! The passages that have a term, and how often: LEB128 numbers, passages as differences.
+
+/// Adds a number.
+fn put(out: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        out.push(0x80 | u8::try_from(number & 0x7f).unwrap_or(0));
+        number >>= 7;
+    }
+    out.push(u8::try_from(number).unwrap_or(0));
+}
+
+/// Takes a number; `None` at the end.
+fn take(bytes: &mut &[u8]) -> Option<u32> {
+    let mut number = 0;
+    for shift in [0, 7, 14, 21, 28] {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u32::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Adds postings, whose passages rise.
+pub(super) fn write(out: &mut Vec<u8>, postings: impl IntoIterator<Item = (u32, u32)>) {
+    let mut before = 0;
+    for (passage, count) in postings {
+        put(out, passage.wrapping_sub(before));
+        put(out, count);
+        before = passage;
+    }
+}
+
+/// Passages and counts, in their order.
+pub(super) fn read(mut bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+    let mut passage = 0_u32;
+    std::iter::from_fn(move || {
+        passage = passage.wrapping_add(take(&mut bytes)?);
+        Some((passage, take(&mut bytes)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postings_are_read_as_they_were_written() {
+        let postings = [(0, 1), (1, 128), (300, 7), (u32::MAX, u32::MAX)];
+        let mut bytes = Vec::new();
+        write(&mut bytes, postings);
+        assert_eq!(read(&bytes).collect::<Vec<_>>(), postings);
+        assert_eq!(read(&bytes[..bytes.len() - 1]).count(), 3);
+        assert_eq!(read(&[0x80; 40]).count(), 0);
+    }
+}

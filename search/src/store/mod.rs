@@ -1,0 +1,124 @@
+//! Indices of folders in files: a segment that is replaced as a whole, and a journal of the vectors
+//! that are made for the next one.
+//!
+//! `NAME.index` is mapped and never changed in place. `NAME.journal` is locked by the process that makes
+//! the next index, holds what that has embedded so far, and is empty otherwise.
+
+mod folder;
+mod journal;
+
+use std::fs::{self, DirBuilder};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nanoembed::digest::digest;
+use nanoembed::files::mapped_file::MappedFile;
+use nanoembed::files::new_file::NewFile;
+use nanoembed::{Error, Result};
+
+use crate::segment::{Identity, Segment};
+pub use folder::cache_folder;
+pub(crate) use journal::Journal;
+
+/// The index of a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// The folder, without links.
+    pub(crate) root: PathBuf,
+    identity: Identity,
+    index: PathBuf,
+    journal: PathBuf,
+}
+
+impl Stored {
+    /// The index in `store` that has the files of `folder`: its own, or that of the nearest folder
+    /// around it that has one.
+    pub(crate) fn of(
+        store: &Path,
+        folder: &Path,
+        fingerprint: u128,
+        dimensions: usize,
+    ) -> Result<Self> {
+        let root = folder.canonicalize();
+        let root = root.map_err(|error| Error::reading(folder.display(), &error))?;
+        let all = root.ancestors().map(|root| Self::at(store, root, fingerprint, dimensions));
+        let existing = all.into_iter().find(|stored| stored.index.is_file());
+        Ok(existing.unwrap_or_else(|| Self::at(store, &root, fingerprint, dimensions)))
+    }
+
+    fn at(store: &Path, root: &Path, fingerprint: u128, dimensions: usize) -> Self {
+        let identity = Identity {
+            fingerprint,
+            root: digest(root.as_os_str().as_encoded_bytes()),
+            dimensions: u32::try_from(dimensions).unwrap_or(u32::MAX),
+        };
+        let of = [fingerprint.to_le_bytes(), identity.root.to_le_bytes()].concat();
+        let name = format!("{:032x}", digest(&of));
+        let path = |ending| store.join(format!("{name}.{ending}"));
+        let (index, journal) = (path("index"), path("journal"));
+        Self { root: root.to_owned(), identity, index, journal }
+    }
+
+    pub(crate) const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The index; `None` if there is none that can be trusted.
+    pub(crate) fn open(&self) -> Option<Segment> {
+        // A link could lead to a file that others change.
+        let is_file = fs::symlink_metadata(&self.index).is_ok_and(|there| there.is_file());
+        let bytes = is_file.then(|| MappedFile::open(&self.index).ok()).flatten()?;
+        Segment::parse(bytes.into(), &self.identity)
+    }
+
+    /// Replaces the index.
+    pub(crate) fn replace(&self, bytes: &[u8]) -> Result<()> {
+        let mut file = NewFile::create(&self.index, true)?;
+        let written = file.write_all(bytes);
+        written.map_err(|error| Error::writing(self.index.display(), &error))?;
+        file.commit()
+    }
+
+    /// The journal, which no other process has; waits for one that has it, after `wait` is told.
+    pub(crate) fn lock(&self, wait: impl FnOnce()) -> Result<Journal> {
+        let failed = |error| Error::writing(self.journal.display(), &error);
+        if let Some(folder) = self.journal.parent() {
+            create_private(folder).map_err(failed)?;
+        }
+        Journal::open(&self.journal, &self.identity, wait).map_err(failed)
+    }
+
+    /// The bytes of the index and the time when it was written; `None` if there is none.
+    pub(crate) fn written(&self) -> Option<(u64, SystemTime)> {
+        let there = self.index.metadata().ok()?;
+        Some((there.len(), there.modified().ok()?))
+    }
+
+    /// Removes the index and what the journal holds; false if there was none.
+    pub(crate) fn remove(&self) -> Result<bool> {
+        let there = self.index.exists();
+        if there || self.journal.exists() {
+            let mut journal = self.lock(|| {})?;
+            let failed = |error| Error::writing(self.index.display(), &error);
+            if there {
+                fs::remove_file(&self.index).map_err(failed)?;
+            }
+            journal.clear().map_err(failed)?;
+        }
+        Ok(there)
+    }
+}
+
+/// Creates a folder that only its owner may read: indices hold the texts of files.
+fn create_private(folder: &Path) -> std::io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut))]
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}

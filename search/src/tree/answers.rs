@@ -1,0 +1,131 @@
+//! The best passages for a query.
+
+use std::borrow::Cow;
+
+use nanoembed::{Encoder, Reranker, Result};
+
+use super::Tree;
+use super::options::{By, Query};
+use crate::bm25::Words;
+use crate::meaning::{Meaning, compare};
+use crate::rank::{Hit, Scores};
+use crate::weight::{WEIGHT, weight_of_built_in};
+
+/// A passage that answers a query, by its best part.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Answer<'t> {
+    /// The file's name, beginning with the folder as it was given.
+    pub file: &'t str,
+    /// The number of the part's first line, from 1.
+    pub line: u64,
+    /// The number of its last line.
+    pub end_line: u64,
+    /// Its text.
+    pub text: &'t str,
+    /// What belongs to the passage without being searched.
+    pub extra: &'t str,
+    /// How well it answers: the larger, the better.
+    pub score: f32,
+    /// The similarity of the meanings, if those were compared.
+    pub similarity: Option<f32>,
+    /// The part as models read it.
+    read: Cow<'t, str>,
+}
+
+/// The answers to a query.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Answers<'t> {
+    /// The best first.
+    pub all: Vec<Answer<'t>>,
+    /// True if the query has more tokens than the model takes.
+    pub query_truncated: bool,
+    /// True if the built-in model knows too little of the language for its usual share.
+    pub leans_on_words: bool,
+}
+
+impl<'t> Answers<'t> {
+    /// The first `count`.
+    pub fn best(&self, count: usize) -> impl Iterator<Item = &Answer<'t>> {
+        self.all.iter().take(count)
+    }
+
+    /// Gives the answers a second model's scores, and its order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model fails.
+    pub fn rerank(&mut self, query: &str, model: &Reranker) -> Result<()> {
+        let pairs: Vec<(&str, &str)> =
+            self.all.iter().map(|answer| (query, &*answer.read)).collect();
+        let scores = model.score_pairs(&pairs)?;
+        for (answer, score) in self.all.iter_mut().zip(scores) {
+            answer.score = score.score();
+        }
+        // Stable: equals stay in their order.
+        self.all.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(())
+    }
+}
+
+impl Tree {
+    /// The passages that answer a query: the `depth` best by meaning and by words.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model fails, or makes no vectors of the kind.
+    pub fn search(&self, query: &Query<'_>, encoder: &Encoder) -> Result<Answers<'_>> {
+        let live = &self.live;
+        let words = (query.by != By::Meaning).then(|| Words::new(query.text, live));
+        if query.by == By::Words {
+            let scores = words.as_ref().map(|words| words.scores(live));
+            let scores = Scores { words: scores.as_deref(), meaning: None };
+            let best_of = |passage| words.as_ref().map_or(0, |it| self.best_of(it, passage));
+            let all = self.answers(scores.rank(0.0, query.depth), &best_of);
+            return Ok(Answers { all, ..Answers::default() });
+        }
+        let kind = query.vectors.unwrap_or_else(|| encoder.vector_kind());
+        let Meaning { best, query_truncated } = compare(encoder, kind, query.text, live)?;
+        let weight = query.weight.unwrap_or_else(|| match query.is_built_in {
+            true => weight_of_built_in(query.text, live),
+            false => WEIGHT,
+        });
+        // A hit on stop words says nothing beside a meaning.
+        let words = words.filter(|words| !words.are_stop_words).map(|words| words.scores(live));
+        let similarities: Vec<f32> = best.iter().map(|(similarity, _)| *similarity).collect();
+        let scores = Scores { meaning: Some(&similarities), words: words.as_deref() };
+        let best_of = |passage: usize| best.get(passage).map_or(0, |(_, part)| *part);
+        let all = self.answers(scores.rank(weight, query.depth), &best_of);
+        let leans_on_words = query.is_built_in && query.weight.is_none() && weight < WEIGHT;
+        Ok(Answers { all, query_truncated, leans_on_words })
+    }
+
+    fn answers(&self, hits: Vec<Hit>, best_of: &dyn Fn(usize) -> u32) -> Vec<Answer<'_>> {
+        let answer = |hit: Hit| {
+            let place = self.live.place(hit.passage)?;
+            let passage = place.segment.passage(place.passage);
+            let part = passage.parts.start.checked_add(best_of(hit.passage))?;
+            let part = place.segment.part(part);
+            Some(Answer {
+                file: place.name,
+                line: part.line.into(),
+                end_line: part.end_line.into(),
+                text: passage.text_of(&part),
+                extra: passage.extra,
+                score: hit.score,
+                similarity: hit.similarity,
+                read: passage.read_of(&part),
+            })
+        };
+        hits.into_iter().filter_map(answer).collect()
+    }
+
+    /// The part with the rarest words of a query.
+    fn best_of(&self, words: &Words, passage: usize) -> u32 {
+        let Some(place) = self.live.place(passage) else { return 0 };
+        let passage = place.segment.passage(place.passage);
+        let parts = passage.parts.clone().map(|part| passage.text_of(&place.segment.part(part)));
+        u32::try_from(words.best_of(parts)).unwrap_or(0)
+    }
+}

@@ -1,0 +1,308 @@
+//! Segments of folders that are kept in an index, which is brought up to date.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nanoembed::digest::digest;
+use nanoembed::{Encoder, Error, Result, VectorKind, name_of};
+
+use super::making::{Making, Passages, draft, too_many};
+use super::options::TreeOptions;
+use crate::live::Named;
+use crate::segment::{Content, FileDraft, Segment, Vector, write};
+use crate::store::{Journal, Stored};
+use crate::walk::Found;
+
+/// A file that changed so shortly before it was read may change again within the same tick of the file
+/// system's clock: it is read again next time.
+const TICK: Duration = Duration::from_secs(2);
+
+/// The state of a folder's index.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IndexStatus {
+    /// The folder that the index is of: the one that was asked about, or one around it.
+    pub root: PathBuf,
+    /// The number of files.
+    pub files: u64,
+    /// The number of passages.
+    pub passages: u64,
+    /// The size of the index.
+    pub bytes: u64,
+    /// The time when it was written.
+    pub written: SystemTime,
+}
+
+/// The state of a folder's index; `None` if it has none that can be trusted.
+///
+/// # Errors
+///
+/// Fails if the folder does not exist or the model fails.
+pub fn index_status(
+    folder: &Path,
+    options: &TreeOptions,
+    encoder: &Encoder,
+) -> Result<Option<IndexStatus>> {
+    let Some(stored) = stored(folder, options, encoder)? else { return Ok(None) };
+    let Some((segment, (bytes, written))) = stored.open().zip(stored.written()) else {
+        return Ok(None);
+    };
+    let (files, passages) = (segment.files().into(), segment.passages().into());
+    Ok(Some(IndexStatus { root: stored.root, files, passages, bytes, written }))
+}
+
+/// Removes a folder's index for this model, and returns the folder that it was of; `None` if there is
+/// none.
+///
+/// # Errors
+///
+/// Fails if the folder does not exist or the model fails, and if the index cannot be removed.
+pub fn drop_index(
+    folder: &Path,
+    options: &TreeOptions,
+    encoder: &Encoder,
+) -> Result<Option<PathBuf>> {
+    let Some(stored) = stored(folder, options, encoder)? else { return Ok(None) };
+    Ok(stored.remove()?.then_some(stored.root))
+}
+
+/// The index of a folder; `None` if none are kept.
+fn stored(folder: &Path, options: &TreeOptions, encoder: &Encoder) -> Result<Option<Stored>> {
+    let Some(store) = &options.store else { return Ok(None) };
+    let mut recipe = encoder.fingerprint()?.to_le_bytes().to_vec();
+    recipe.extend(format!("{:?}", options.cutting).bytes());
+    let dimensions = if encoder.makes(VectorKind::Dense) { encoder.dimensions() } else { 0 };
+    Stored::of(store, folder, digest(&recipe), dimensions).map(Some)
+}
+
+/// A file of the folder, and the path that the index has it under.
+struct Entry<'f> {
+    found: &'f Found,
+    path: PathBuf,
+}
+
+/// The files of the next index.
+struct Plan<'f> {
+    /// In the order of their paths.
+    entries: Vec<Entry<'f>>,
+    /// The file of the index that has not changed.
+    kept: Vec<Option<u32>>,
+}
+
+impl Plan<'_> {
+    fn is_kept(&self) -> bool {
+        self.kept.iter().all(Option::is_some)
+    }
+}
+
+impl Making<'_> {
+    /// A segment of a folder's files.
+    pub(super) fn of_folder(&mut self, folder: &Path, found: &[Found]) -> Result<Named> {
+        let Some(stored) = stored(folder, self.options, self.encoder)? else {
+            return self.in_memory(found);
+        };
+        let plan = |segment: Option<&Segment>| plan(&stored, folder, found, segment);
+        if let Some(segment) = stored.open() {
+            let plan = plan(Some(&segment))?;
+            if plan.is_kept() {
+                return Ok(named(segment, &plan.entries));
+            }
+        }
+        if self.dimensions == 0 {
+            // Words alone are soon counted, and shall not take the place of vectors.
+            return self.in_memory(found);
+        }
+        let observer = self.observer;
+        let wait = || observer.note("another process indexes this folder: waiting for it");
+        let mut journal = match stored.lock(wait) {
+            Ok(journal) => Some(journal),
+            Err(error) => {
+                self.warnings.push(format!("the index is not kept: {error}"));
+                None
+            }
+        };
+        // Another process may have replaced it before it was locked.
+        let old = stored.open();
+        let plan = plan(old.as_ref())?;
+        if let Some(old) = old.as_ref().filter(|_| plan.is_kept()) {
+            return Ok(named(old.clone(), &plan.entries));
+        }
+        let bytes = self.updated(&stored, old.as_ref(), &plan, &mut journal)?;
+        self.replaced(&stored, bytes, &plan, journal)
+    }
+
+    /// The bytes of the next index.
+    fn updated(
+        &mut self,
+        stored: &Stored,
+        old: Option<&Segment>,
+        plan: &Plan<'_>,
+        journal: &mut Option<Journal>,
+    ) -> Result<Vec<u8>> {
+        let is_new =
+            |(entry, kept): (&Entry<'_>, &Option<u32>)| kept.is_none().then(|| entry.found.clone());
+        let new: Vec<Found> = plan.entries.iter().zip(&plan.kept).filter_map(is_new).collect();
+        let contents = self.read(&new)?;
+        let mut drafts = drafts(plan, &contents);
+        if let Some(old) = old {
+            add_others(stored, old, plan, &mut drafts);
+        }
+        drafts.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let drafts: Vec<FileDraft<'_>> = drafts.into_iter().map(|(_, draft)| draft).collect();
+        let mut known = old.map(|old| vectors_of(old, &drafts)).unwrap_or_default();
+        if let Some(journal) = journal {
+            known.extend(std::mem::take(&mut journal.vectors));
+        }
+        let vectors = self.vectors(&drafts, known, journal)?;
+        write(stored.identity(), &drafts, old, &vectors).ok_or_else(too_many)
+    }
+
+    /// Puts the index in its place; without a journal or room for it, it is in memory alone.
+    fn replaced(
+        &mut self,
+        stored: &Stored,
+        bytes: Vec<u8>,
+        plan: &Plan<'_>,
+        journal: Option<Journal>,
+    ) -> Result<Named> {
+        if let Some(mut journal) = journal {
+            match stored.replace(&bytes) {
+                Ok(()) => {
+                    // What is left in it is of no harm.
+                    let _ = journal.clear();
+                    if let Some(segment) = stored.open() {
+                        return Ok(named(segment, &plan.entries));
+                    }
+                }
+                Err(error) => self.warnings.push(format!("the index is not kept: {error}")),
+            }
+        }
+        let segment = Segment::parse(bytes.into(), stored.identity()).ok_or_else(too_many)?;
+        Ok(named(segment, &plan.entries))
+    }
+}
+
+/// Compares the files of a folder with those of an index.
+fn plan<'f>(
+    stored: &Stored,
+    folder: &Path,
+    found: &'f [Found],
+    segment: Option<&Segment>,
+) -> Result<Plan<'f>> {
+    let below = folder.canonicalize().map_err(|error| Error::reading(folder.display(), &error))?;
+    let below = below.strip_prefix(&stored.root).unwrap_or(Path::new("")).to_owned();
+    let entry = |found: &'f Found| {
+        let own = found.path.strip_prefix(folder).unwrap_or(&found.path);
+        Entry { found, path: below.join(own) }
+    };
+    let entries: Vec<Entry<'f>> = found.iter().map(entry).collect();
+    let mut files = HashMap::new();
+    if let Some(segment) = segment {
+        for at in 0..segment.files() {
+            files.insert(segment.file(at).path, at);
+        }
+    }
+    let is_kept = |entry: &Entry<'_>| {
+        let at = *files.get(entry.path.as_os_str().as_encoded_bytes())?;
+        let file = segment?.file(at);
+        let Found { size, changed, .. } = entry.found;
+        (file.size == *size && file.changed == *changed && *changed != 0).then_some(at)
+    };
+    let kept = entries.iter().map(is_kept).collect();
+    Ok(Plan { entries, kept })
+}
+
+/// The files of the plan with their paths. One that cannot be read is not among them.
+fn drafts<'d>(plan: &Plan<'_>, contents: &'d [Option<Passages>]) -> Vec<(PathBuf, FileDraft<'d>)> {
+    let mut contents = contents.iter();
+    let mut drafts = Vec::with_capacity(plan.entries.len());
+    for (entry, kept) in plan.entries.iter().zip(&plan.kept) {
+        let content = match kept {
+            Some(at) => Some(Content::Kept(*at)),
+            None => contents.next().and_then(Option::as_deref).map(Content::New),
+        };
+        let Some(content) = content else { continue };
+        let path = entry.path.as_os_str().as_encoded_bytes().to_vec();
+        let mut draft = draft(entry.found, path, content);
+        if kept.is_none() && is_recent(draft.changed) {
+            draft.changed = 0;
+        }
+        drafts.push((entry.path.clone(), draft));
+    }
+    drafts
+}
+
+fn is_recent(changed: u64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(TICK) <= Duration::from_nanos(changed)
+}
+
+/// Adds files of the index that were not looked for this time, such as those of another type, as long
+/// as they exist.
+fn add_others(
+    stored: &Stored,
+    old: &Segment,
+    plan: &Plan<'_>,
+    drafts: &mut Vec<(PathBuf, FileDraft<'_>)>,
+) {
+    let own: std::collections::HashSet<&[u8]> =
+        plan.entries.iter().map(|entry| entry.path.as_os_str().as_encoded_bytes()).collect();
+    for at in 0..old.files() {
+        let file = old.file(at);
+        let Some(path) = path_of(file.path).filter(|_| !own.contains(file.path)) else { continue };
+        if stored.root.join(&path).is_file() {
+            let (size, changed) = (file.size, file.changed);
+            let content = Content::Kept(at);
+            drafts.push((path, FileDraft { path: file.path.to_vec(), size, changed, content }));
+        }
+    }
+}
+
+/// A path out of its bytes; `None` if the system has no such paths.
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// The vectors of an index that new passages may have: all, as a text may have moved.
+fn vectors_of(old: &Segment, drafts: &[FileDraft<'_>]) -> HashMap<u128, Vector> {
+    let mut wanted = std::collections::HashSet::new();
+    for draft in drafts {
+        let Content::New(passages) = draft.content else { continue };
+        for (passage, _) in passages {
+            let digests = passage.parts.iter().map(|part| digest(passage.read_of(part).as_bytes()));
+            wanted.extend(digests);
+        }
+    }
+    let mut vectors = HashMap::new();
+    if wanted.is_empty() {
+        return vectors;
+    }
+    for part in 0..old.parts() {
+        let of = old.digest_of(part);
+        if wanted.contains(&of) {
+            let row = old.row(part);
+            let codes = row.codes.to_vec();
+            vectors.insert(of, Vector { codes, scale: row.scale, length: row.length });
+        }
+    }
+    vectors
+}
+
+/// A segment with the names of the files that are searched.
+fn named(segment: Segment, entries: &[Entry<'_>]) -> Named {
+    let of: HashMap<&[u8], &Found> = entries
+        .iter()
+        .map(|entry| (entry.path.as_os_str().as_encoded_bytes(), entry.found))
+        .collect();
+    let name = |at| of.get(segment.file(at).path).map(|found| Arc::from(name_of(&found.path)));
+    let names = (0..segment.files()).map(name).collect();
+    Named { segment, names }
+}

@@ -1,0 +1,189 @@
+//! Segments of files: read, cut and embedded.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use nanoembed::digest::digest;
+use nanoembed::{Encoder, Error, Observer, Progress, Result, Role, name_of};
+use rayon::prelude::*;
+
+use super::options::TreeOptions;
+use crate::content::{Content as Cut, Reader};
+use crate::live::Named;
+use crate::meaning::in_bytes;
+use crate::passage::Passage;
+use crate::segment::{Content, FileDraft, Identity, Segment, Vector, write};
+use crate::store::Journal;
+use crate::walk::Found;
+
+/// Files that are read at a time.
+const AT_ONCE: usize = 256;
+
+/// Texts that are embedded between two writes to the journal: what a killed process loses.
+const A_BATCH: usize = 512;
+
+/// Passages, each with what belongs to it.
+pub(super) type Passages = Vec<(Passage, String)>;
+
+/// A job that makes segments.
+pub(super) struct Making<'m> {
+    pub(super) options: &'m TreeOptions,
+    pub(super) encoder: &'m Encoder,
+    reader: &'m dyn Reader,
+    pub(super) observer: &'m dyn Observer,
+    pub(super) dimensions: usize,
+    pub(super) warnings: Vec<String>,
+    pub(super) left_out: Vec<String>,
+    pub(super) embedded: u64,
+    pub(super) tokens: u64,
+}
+
+impl<'m> Making<'m> {
+    pub(super) fn new(
+        options: &'m TreeOptions,
+        encoder: &'m Encoder,
+        reader: &'m dyn Reader,
+        observer: &'m dyn Observer,
+        has_rows: bool,
+    ) -> Result<Self> {
+        let dimensions = if has_rows { encoder.dimensions() } else { 0 };
+        let (warnings, left_out) = (Vec::new(), Vec::new());
+        Ok(Self {
+            options,
+            encoder,
+            reader,
+            observer,
+            dimensions,
+            warnings,
+            left_out,
+            embedded: 0,
+            tokens: 0,
+        })
+    }
+
+    /// A segment that is kept nowhere.
+    pub(super) fn in_memory(&mut self, found: &[Found]) -> Result<Named> {
+        let contents = self.read(found)?;
+        let (mut drafts, mut names) = (Vec::new(), Vec::new());
+        for (found, passages) in found.iter().zip(&contents) {
+            let Some(passages) = passages else { continue };
+            names.push(Some(name_of(&found.path).into()));
+            drafts.push(draft(found, Vec::new(), Content::New(passages)));
+        }
+        let segment = self.segment_in_memory(&drafts)?;
+        Ok(Named { segment, names })
+    }
+
+    /// A segment of passages, each with the name of its origin.
+    pub(super) fn of_passages(&mut self, passages: Vec<(String, Passage)>) -> Result<Named> {
+        let names = passages.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
+        let passages: Vec<Passages> =
+            passages.into_iter().map(|(_, passage)| vec![(passage, String::new())]).collect();
+        let drafts: Vec<FileDraft<'_>> = passages
+            .iter()
+            .map(|own| FileDraft {
+                path: Vec::new(),
+                size: 0,
+                changed: 0,
+                content: Content::New(own),
+            })
+            .collect();
+        Ok(Named { segment: self.segment_in_memory(&drafts)?, names })
+    }
+
+    fn segment_in_memory(&mut self, drafts: &[FileDraft<'_>]) -> Result<Segment> {
+        let identity = Identity {
+            dimensions: u32::try_from(self.dimensions).unwrap_or(u32::MAX),
+            ..Identity::default()
+        };
+        let vectors = self.vectors(drafts, HashMap::new(), &mut None)?;
+        let bytes = write(&identity, drafts, None, &vectors).ok_or_else(too_many)?;
+        Segment::parse(bytes.into(), &identity).ok_or_else(too_many)
+    }
+
+    /// The passages of files, in their order; `None` for those that cannot be read, which is an error
+    /// for a file that was given.
+    pub(super) fn read(&mut self, found: &[Found]) -> Result<Vec<Option<Passages>>> {
+        let mut all = Vec::with_capacity(found.len());
+        for found in found.chunks(AT_ONCE) {
+            let cutting = &self.options.cutting;
+            let read = |found| cutting.content(found, self.encoder, self.reader);
+            let contents: Vec<Result<Cut>> = found.par_iter().map(read).collect();
+            for (found, content) in found.iter().zip(contents) {
+                match content {
+                    Ok(Cut { passages, mut left_out }) => {
+                        self.left_out.append(&mut left_out);
+                        all.push(Some(passages));
+                    }
+                    Err(error) if found.is_given => return Err(error),
+                    Err(error) => {
+                        self.warnings.push(error.to_string());
+                        all.push(None);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The vectors of all new parts by the digest of their texts: those of `known`, and those that
+    /// are made, which the journal gets.
+    pub(super) fn vectors(
+        &mut self,
+        drafts: &[FileDraft<'_>],
+        mut known: HashMap<u128, Vector>,
+        journal: &mut Option<Journal>,
+    ) -> Result<HashMap<u128, Vector>> {
+        if self.dimensions == 0 {
+            return Ok(known);
+        }
+        let mut seen = HashSet::new();
+        let mut texts = Vec::new();
+        for draft in drafts {
+            let Content::New(passages) = draft.content else { continue };
+            for (passage, _) in passages {
+                for part in &passage.parts {
+                    let text = passage.read_of(part);
+                    let of = digest(text.as_bytes());
+                    if !known.contains_key(&of) && seen.insert(of) {
+                        texts.push((of, text));
+                    }
+                }
+            }
+        }
+        if texts.is_empty() {
+            return Ok(known);
+        }
+        let progress = Progress::texts(self.observer, "embedding", Some(texts.len() as u64));
+        for batch in texts.chunks(A_BATCH) {
+            let own: Vec<&str> = batch.iter().map(|(_, text)| &**text).collect();
+            let (vectors, lengths) = self.encoder.embed_all_as(Role::Document, &own)?;
+            let made: Vec<Vector> = vectors.rows().map(in_bytes).collect();
+            progress.advance(batch.len() as u64);
+            self.embedded += batch.len() as u64;
+            self.tokens += lengths.iter().map(|length| length.tokens as u64).sum::<u64>();
+            let named = || batch.iter().map(|(of, _)| *of);
+            if let Some(Err(error)) =
+                journal.as_mut().map(|journal| journal.add(named().zip(&made)))
+            {
+                self.warnings.push(format!("the index's journal cannot be written: {error}"));
+                *journal = None;
+            }
+            known.extend(named().zip(made));
+            if self.observer.is_cancelled() {
+                return Err(Error::cancelled());
+            }
+        }
+        drop(progress);
+        Ok(known)
+    }
+}
+
+/// A file that was found, as a draft.
+pub(super) fn draft<'d>(found: &Found, path: Vec<u8>, content: Content<'d>) -> FileDraft<'d> {
+    FileDraft { path, size: found.size, changed: found.changed, content }
+}
+
+pub(super) fn too_many() -> Error {
+    Error::bad_input("more text than a search can hold")
+}

@@ -1,0 +1,152 @@
+//! Files and folders that are searched.
+//!
+//! | file | role |
+//! |---|---|
+//! | `options` | options of a tree and of a query |
+//! | `making` | segments of files: read, cut, embedded |
+//! | `indexed` | segments of folders that are kept in an index |
+//! | `answers` | the best passages for a query |
+
+mod answers;
+mod indexed;
+mod making;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use nanoembed::{Encoder, Observer, Result, VectorKind};
+
+use crate::content::{Reader, TextsOnly};
+use crate::live::{Live, Named};
+use crate::walk::{Files, Found};
+
+pub use answers::{Answer, Answers};
+pub use indexed::{IndexStatus, drop_index, index_status};
+use making::Making;
+pub use options::{By, Query, TreeOptions};
+
+/// Files and folders whose passages are searched.
+///
+/// ```
+/// use nanoembed::{Encoder, Silent};
+/// use nanoembed_search::{Query, Tree, TreeOptions};
+///
+/// # let path = "../ffi/tests/data/small_bert.weights";
+/// let encoder = Encoder::open(path)?;
+/// let tree = Tree::open(&["README.md"], &TreeOptions::default(), &encoder, &Silent)?;
+/// for answer in tree.search(&Query::new("which files are found?"), &encoder)?.best(3) {
+///     println!("{}:{}: {}", answer.file, answer.line, answer.text);
+/// }
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Tree {
+    live: Live,
+    /// What could not be read, and what the user may not expect of the index.
+    pub warnings: Vec<String>,
+    /// The errors of parts of files that could not be used.
+    pub left_out: Vec<String>,
+    /// Texts that were embedded for it.
+    pub embedded: u64,
+    /// The tokens of those.
+    pub tokens: u64,
+}
+
+/// What is read into one segment.
+enum Group {
+    Given(Vec<Found>),
+    Folder(PathBuf, Vec<Found>),
+}
+
+impl Tree {
+    /// Opens files and folders; `-` is for a [`Reader`]. With a folder for indices in the options,
+    /// the folders' passages and vectors are kept in it, and what has changed since is brought up to
+    /// date.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a path does not exist, a file that was named cannot be read, or the model fails.
+    pub fn open(
+        paths: &[impl AsRef<Path>],
+        options: &TreeOptions,
+        encoder: &Encoder,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        Self::open_with(paths, options, encoder, &TextsOnly, observer)
+    }
+
+    /// The same where `reader` reads some of the files.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        paths: &[impl AsRef<Path>],
+        options: &TreeOptions,
+        encoder: &Encoder,
+        reader: &dyn Reader,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let mut tree = Self::default();
+        let groups = tree.groups(paths, options)?;
+        let has_rows = options.vectors && encoder.makes(VectorKind::Dense);
+        let mut making = Making::new(options, encoder, reader, observer, has_rows)?;
+        let mut segments = Vec::new();
+        for group in groups {
+            segments.push(match group {
+                Group::Given(found) => making.in_memory(&found)?,
+                Group::Folder(folder, found) => making.of_folder(&folder, &found)?,
+            });
+        }
+        tree.warnings.append(&mut making.warnings);
+        tree.left_out.append(&mut making.left_out);
+        (tree.embedded, tree.tokens) = (making.embedded, making.tokens);
+        tree.live = Live::new(segments);
+        Ok(tree)
+    }
+
+    /// Passages of texts that are in no file, each with the name of its origin.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model fails.
+    pub fn of_passages(
+        passages: Vec<(String, crate::passage::Passage)>,
+        encoder: &Encoder,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let options = TreeOptions::default();
+        let has_rows = encoder.makes(VectorKind::Dense);
+        let mut making = Making::new(&options, encoder, &TextsOnly, observer, has_rows)?;
+        let named: Named = making.of_passages(passages)?;
+        Ok(Self { live: Live::new(vec![named]), ..Self::default() })
+    }
+
+    /// The number of passages, equal ones once.
+    #[must_use]
+    pub const fn passages(&self) -> usize {
+        self.live.count()
+    }
+
+    /// The files in their order: those of a folder together.
+    fn groups(&mut self, paths: &[impl AsRef<Path>], options: &TreeOptions) -> Result<Vec<Group>> {
+        let mut groups = Vec::new();
+        for path in paths.iter().map(AsRef::as_ref) {
+            let mut files = Files::default();
+            match path == Path::new("-") {
+                true => files.found.push(Found::given(path)),
+                false => options.walk.find(path, &mut files)?,
+            }
+            self.warnings.append(&mut files.warnings);
+            let is_folder = path != Path::new("-") && path.is_dir();
+            match groups.last_mut() {
+                _ if is_folder => groups.push(Group::Folder(path.to_owned(), files.found)),
+                Some(Group::Given(found)) => found.append(&mut files.found),
+                _ => groups.push(Group::Given(files.found)),
+            }
+        }
+        Ok(groups)
+    }
+}
