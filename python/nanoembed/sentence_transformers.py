@@ -145,7 +145,7 @@ def _kept(model: Movable) -> tuple[Any, ...]:
 
 
 def _reopened(
-    kind: type[Any], path: str | None, options: dict[str, Any], own: dict[str, Any]
+    kind: type[Movable], path: str | None, options: dict[str, Any], own: dict[str, Any]
 ) -> Any:
     """A pickled model, with the attributes of its class."""
     model = kind.__new__(kind)

@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             cut.extend(own.into_iter().map(|passage| (row.id.clone(), passage)));
         }
         let own: Vec<&Row> = queries.iter().filter(is_own).collect();
-        let tree = Tree::of_passages(cut, &encoder, &Silent)?;
+        let tree = Tree::from_passages(cut, &encoder, &Silent)?;
         let mut sums = vec![0.0; WEIGHTS.len() + 2];
         for row in &own {
             let query = Query::new(&row.text);

@@ -96,12 +96,12 @@ fn weight(count: u32, length: u32, mean: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::tests::of_texts;
+    use crate::live::tests::live_from;
 
     /// By `rank_bm25`'s way to count, with Lucene's formula: `tests/bm25.py`.
     #[test]
     fn scores_are_those_of_the_formula() {
-        let live = of_texts(&[
+        let live = live_from(&[
             "the cat sat on the mat",
             "the dog chased the cat and the other cat",
             "a bird",
@@ -119,20 +119,20 @@ mod tests {
 
     #[test]
     fn stop_words_count_alone_only() {
-        let live = of_texts(&["to be or not to be", "being there", "question"]);
+        let live = live_from(&["to be or not to be", "being there", "question"]);
         let found = Words::new("to be, or not to be?", &live);
         let scores = found.scores(&live);
         assert!(found.are_stop_words && scores[0] > 0.0 && scores[2] == 0.0);
         let found = Words::new("to be a question", &live);
         let scores = found.scores(&live);
         assert!(!found.are_stop_words && scores[0] == 0.0 && scores[2] > 0.0);
-        let none = of_texts(&[]);
+        let none = live_from(&[]);
         assert!(Words::new("a", &none).scores(&none).is_empty());
     }
 
     #[test]
     fn the_best_part_has_the_rarest_words() {
-        let live = of_texts(&["the cat sat", "the cat ran", "a storm"]);
+        let live = live_from(&["the cat sat", "the cat ran", "a storm"]);
         let best =
             |query, parts: [&'static str; 3]| Words::new(query, &live).best_of(parts.into_iter());
         assert_eq!(best("cat in a storm", ["the cat", "the storm", "a storm"]), 1);

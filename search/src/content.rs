@@ -49,7 +49,7 @@ impl Cutting {
     /// Fails if a file that was given is not in UTF-8.
     pub fn cut(&self, found: &Found, bytes: Vec<u8>, encoder: &Encoder) -> Result<Content> {
         let text = self.text(found, bytes)?;
-        let form = self.form.unwrap_or_else(|| Form::of(&found.path));
+        let form = self.form.unwrap_or_else(|| Form::for_path(&found.path));
         let passages = passages(form, &text, encoder).into_iter().map(|it| (it, String::new()));
         Ok(Content { passages: passages.collect(), ..Content::default() })
     }

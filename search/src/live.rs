@@ -116,7 +116,7 @@ pub(crate) mod tests {
     use crate::segment::{Content, FileDraft, Identity, write};
 
     /// A file of passages, without vectors.
-    pub(crate) fn of_texts(texts: &[&str]) -> Live {
+    pub(crate) fn live_from(texts: &[&str]) -> Live {
         let passages: Vec<(Passage, String)> = texts
             .iter()
             .map(|text| (Passage::whole("", (*text).to_owned(), 1, 1), String::new()))
@@ -131,7 +131,7 @@ pub(crate) mod tests {
 
     #[test]
     fn equal_passages_are_there_once() {
-        let live = of_texts(&["x", "y", "x"]);
+        let live = live_from(&["x", "y", "x"]);
         assert_eq!((live.count(), live.len(), live.has(2)), (2, 3, false));
         assert_eq!(live.place(1).unwrap().segment.passage(1).text, "y");
         assert!(live.place(2).is_none() && live.place(3).is_none());

@@ -28,7 +28,7 @@ pub(crate) fn weight_of_built_in(query: &str, live: &Live) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::tests::of_texts;
+    use crate::live::tests::live_from;
 
     #[test]
     fn the_built_in_model_counts_less_where_it_knows_little() {
@@ -40,7 +40,7 @@ mod tests {
             ("日本語", "a file", OTHER_SCRIPTS),
             ("file", "日本語 a", OTHER_SCRIPTS),
         ] {
-            assert_eq!(weight_of_built_in(query, &of_texts(&[text])), expected, "{query} {text}");
+            assert_eq!(weight_of_built_in(query, &live_from(&[text])), expected, "{query} {text}");
         }
     }
 }

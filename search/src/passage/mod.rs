@@ -128,7 +128,7 @@ const MORE_CODE: [&str; 6] = ["v", "vhd", "xml", "yaml", "yml", "zsh"];
 impl Form {
     /// The form of a file, by the ending of its name.
     #[must_use]
-    pub fn of(path: &Path) -> Self {
+    pub fn for_path(path: &Path) -> Self {
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let is_of = |list: &[&str]| list.contains(&&*ending);
         match () {

@@ -34,7 +34,7 @@ pub(crate) struct Stored {
 impl Stored {
     /// The index in `store` that has the files of `folder`: its own, or that of the nearest folder
     /// around it that has one.
-    pub(crate) fn of(
+    pub(crate) fn in_folder(
         store: &Path,
         folder: &Path,
         fingerprint: u128,

@@ -74,7 +74,7 @@ fn stored(folder: &Path, options: &TreeOptions, encoder: &Encoder) -> Result<Opt
     let mut recipe = encoder.fingerprint()?.to_le_bytes().to_vec();
     recipe.extend(format!("{:?}", options.cutting).bytes());
     let dimensions = if encoder.makes(VectorKind::Dense) { encoder.dimensions() } else { 0 };
-    Stored::of(store, folder, digest(&recipe), dimensions).map(Some)
+    Stored::in_folder(store, folder, digest(&recipe), dimensions).map(Some)
 }
 
 /// A file of the folder, and the path that the index has it under.
@@ -99,7 +99,7 @@ impl Plan<'_> {
 
 impl Making<'_> {
     /// A segment of a folder's files.
-    pub(super) fn of_folder(&mut self, folder: &Path, found: &[Found]) -> Result<Named> {
+    pub(super) fn add_folder(&mut self, folder: &Path, found: &[Found]) -> Result<Named> {
         let Some(stored) = stored(folder, self.options, self.encoder)? else {
             return self.in_memory(found);
         };

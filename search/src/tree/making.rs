@@ -75,7 +75,7 @@ impl<'m> Making<'m> {
     }
 
     /// A segment of passages, each with the name of its origin.
-    pub(super) fn of_passages(&mut self, passages: Vec<(String, Passage)>) -> Result<Named> {
+    pub(super) fn add_passages(&mut self, passages: Vec<(String, Passage)>) -> Result<Named> {
         let names = passages.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
         let passages: Vec<Passages> =
             passages.into_iter().map(|(_, passage)| vec![(passage, String::new())]).collect();

@@ -97,7 +97,7 @@ impl Tree {
         for group in groups {
             segments.push(match group {
                 Group::Given(found) => making.in_memory(&found)?,
-                Group::Folder(folder, found) => making.of_folder(&folder, &found)?,
+                Group::Folder(folder, found) => making.add_folder(&folder, &found)?,
             });
         }
         tree.warnings.append(&mut making.warnings);
@@ -112,7 +112,7 @@ impl Tree {
     /// # Errors
     ///
     /// Fails if the model fails.
-    pub fn of_passages(
+    pub fn from_passages(
         passages: Vec<(String, crate::passage::Passage)>,
         encoder: &Encoder,
         observer: &dyn Observer,
@@ -120,7 +120,7 @@ impl Tree {
         let options = TreeOptions::default();
         let has_rows = encoder.makes(VectorKind::Dense);
         let mut making = Making::new(&options, encoder, &TextsOnly, observer, has_rows)?;
-        let named: Named = making.of_passages(passages)?;
+        let named: Named = making.add_passages(passages)?;
         Ok(Self { live: Live::new(vec![named]), ..Self::default() })
     }
 

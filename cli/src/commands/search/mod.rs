@@ -198,7 +198,7 @@ impl Search {
             self.warn(&answers, &encoder);
         }
         let results = found(&answers, self.count as usize, self.files_with_matches);
-        Printed::of(&self).print(&results, records.stdin().as_deref())?;
+        Printed::new(&self).print(&results, records.stdin().as_deref())?;
         if !quiet {
             warn_of_files(&tree);
             say_done("embedded", tree.embedded, tree.tokens, start.elapsed());

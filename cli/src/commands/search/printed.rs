@@ -36,7 +36,7 @@ pub(super) enum Printed {
 }
 
 impl Printed {
-    pub(super) fn of(search: &Search) -> Self {
+    pub(super) fn new(search: &Search) -> Self {
         match search.context {
             _ if search.json => Self::Json,
             _ if search.files_with_matches => Self::Files,

@@ -58,7 +58,7 @@ impl Records {
     /// of the files that were named.
     pub(super) fn has_records(&self, path: &Path, is_given: bool) -> bool {
         let is_said = is_given && self.are_given;
-        is_said || self.cutting.form.is_none() && Form::of(path) == Form::JsonLines
+        is_said || self.cutting.form.is_none() && Form::for_path(path) == Form::JsonLines
     }
 
     /// The texts of JSON lines or rows, whatever their own lines.
