@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 /// A number in as few digits as tell it from others of its type.
-pub(crate) fn json_float(value: f32) -> Value {
+#[must_use]
+pub fn json_float(value: f32) -> Value {
     #[expect(clippy::cast_possible_truncation, reason = "it is compared with the value")]
     let is_same = |short: &f64| *short as f32 == value;
     let short = value.to_string().parse().ok().filter(is_same);

@@ -63,7 +63,8 @@ mod error;
 mod file;
 mod folder;
 mod generator;
-mod json_float;
+#[doc(hidden)]
+pub mod json_float;
 #[doc(hidden)]
 pub mod layer_names;
 mod limits;

@@ -12,6 +12,7 @@ pub(crate) mod generate;
 pub(crate) mod histogram;
 pub(crate) mod index;
 pub(crate) mod inspect;
+pub(crate) mod mcp;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
 mod neighbours;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Embed(embed::Embed),
     Search(search::Search),
     Index(index::Index),
+    Mcp(mcp::Mcp),
     Rerank(rerank::Rerank),
     Serve(serve::Serve),
     Generate(generate::Generate),
@@ -73,6 +75,7 @@ impl Command {
             Self::Embed(command) => command.embedder.model.reads(),
             Self::Search(command) => command.reads(),
             Self::Index(command) => command.embedder.model.reads(),
+            Self::Mcp(command) => command.reads(),
             Self::Rerank(command) => command.model.reads(),
             Self::Serve(command) => command.reads(),
             Self::Tokenize(command) => command.model.reads(),
@@ -147,6 +150,7 @@ pub(crate) fn run(
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
         Command::Index(command) => command.run(quiet),
+        Command::Mcp(command) => command.run(),
         Command::Rerank(command) => command.run(quiet),
         Command::Serve(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),

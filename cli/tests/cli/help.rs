@@ -2,11 +2,12 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-pub(crate) const COMMANDS: [&str; 24] = [
+pub(crate) const COMMANDS: [&str; 25] = [
     "embed",
     "rerank",
     "generate",
     "search",
+    "mcp",
     "serve",
     "tokenize",
     "inspect",

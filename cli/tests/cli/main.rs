@@ -25,6 +25,7 @@ mod hostile;
 mod inspect;
 mod interrupt;
 mod limits;
+mod mcp;
 mod outputs;
 mod pairs;
 mod prune_vocabulary;
