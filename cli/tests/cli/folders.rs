@@ -129,9 +129,13 @@ fn a_default_prompt_is_for_texts_without_a_role() {
         std::fs::write(&settings, format!("{{\"prompts\": {prompts}}}")).unwrap();
         let expected =
             similarity(embedded("hello", of_query), embedded("hello hello", of_document));
-        assert!((found() - expected).abs() < 1e-5, "{prompts}: {} {expected}", found());
+        // Vectors of passages are compared in bytes.
+        assert!((found() - expected).abs() < 1e-3, "{prompts}: {} {expected}", found());
         let usual = similarity(embedded("hello", "query: "), embedded("hello hello", "query: "));
-        assert!((found() - usual).abs() > 1e-4, "{prompts} makes a difference");
+        assert!(
+            (expected - usual).abs() > 2e-3,
+            "{prompts} makes a difference: {expected} {usual}"
+        );
         // Texts without a role have it.
         let alone = stdout(&["embed", "-m", &folder, "hello"], "");
         assert_eq!(alone, stdout(&["embed", "-m", &folder, "--prompt", "query: ", "hello"], ""));

@@ -57,6 +57,8 @@ fn no_command_shows_what_a_terminal_acts_on() {
         &["search", "-m", &model, "hello", &texts, "-l"],
         &["search", "-m", &model, &texts, NAME],
         &["search", "-m", &model, "hello", &texts, "--json"],
+        &["mcp", NAME],
+        &["serve", NAME],
         &["rerank", "-m", &model, NAME, NAME],
         &["generate", "-m", &llama, NAME, "--max-tokens", "4"],
         &["tokenize", "-m", &model, "--pieces", NAME],
