@@ -29,7 +29,7 @@ mod built_in {
     fn post(address: &str, path: &str, body: &Value) -> (String, Value) {
         let body = body.to_string();
         let mut stream = TcpStream::connect(address).unwrap();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close");
+        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close");
         write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
