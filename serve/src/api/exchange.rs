@@ -9,6 +9,8 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use hyper::body::Frame;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -25,10 +27,13 @@ pub(super) trait Endpoint: Send + Sized + 'static {
     /// The shape of errors.
     const SHAPE: Shape;
 
-    /// Reads a request: what the answer needs to know, and what the models are to do.
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure>;
+    /// The body of a request.
+    type Request: DeserializeOwned;
 
-    /// The answer, of the output of the models if they had something to do.
+    /// Checks a request. Returns what the answer needs to know, and the work for the models.
+    fn read(app: &App, request: Self::Request) -> Result<(Self, Option<Work>), Failure>;
+
+    /// Writes the answer. `output` is that of the models, if there was work for them.
     fn answer(self, app: &App, output: Option<Output>) -> Result<Vec<u8>, Failure>;
 }
 
@@ -148,7 +153,11 @@ async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u
         return Err(Failure::slow());
     };
     let body = body?;
-    let (endpoint, work) = apart(app, &place, move |app| E::read(app, &body)).await?;
+    let read = move |app: &App| {
+        let request = serde_json::from_slice(&body);
+        E::read(app, request.map_err(|error| Failure::unreadable(&error))?)
+    };
+    let (endpoint, work) = apart(app, &place, read).await?;
     let output = match work {
         Some(work) => Some(app.queue.submit(work, Arc::clone(&place)).await?),
         None => None,
@@ -156,8 +165,13 @@ async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u
     apart(app, &place, move |app| endpoint.answer(app, output)).await
 }
 
-/// Does something on another thread, so that connections do not wait for it. It has the place until
-/// it is done, even if its client has gone.
+/// The bytes of an answer.
+pub(super) fn to_json(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(answer).map_err(|error| Failure::failed(error.to_string()))
+}
+
+/// Runs `act` on another thread, so that other connections do not wait for it. It holds the place until
+/// it is done, even if the client has disconnected.
 async fn apart<T: Send + 'static>(
     app: &Arc<App>,
     place: &Place,

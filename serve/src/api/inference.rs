@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::embedding::{Wanted, rows, tokenized};
-use super::exchange::Endpoint;
+use super::exchange::{Endpoint, to_json};
 use super::failure::{Failure, Shape};
 use super::input::Input;
 use super::ranking::{Ranked, Ranking};
@@ -18,7 +18,7 @@ pub(super) struct Embed {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmbedRequest {
+pub(super) struct EmbedRequest {
     inputs: Input,
     model: Option<String>,
     normalize: Option<bool>,
@@ -55,7 +55,7 @@ pub(super) struct Rerank {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RerankRequest {
+pub(super) struct RerankRequest {
     query: String,
     texts: Vec<String>,
     model: Option<String>,
@@ -81,7 +81,7 @@ pub(super) struct Tokenize {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TokenizeRequest {
+pub(super) struct TokenizeRequest {
     inputs: Input,
     model: Option<String>,
     prompt_name: Option<String>,
@@ -103,10 +103,9 @@ fn prompt(name: Option<String>) -> Prefix {
 impl Endpoint for Embed {
     const PATH: &'static str = "/embed";
     const SHAPE: Shape = Shape::Inference;
+    type Request = EmbedRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: EmbedRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: EmbedRequest) -> Result<(Self, Option<Work>), Failure> {
         let truncate = request.truncate.unwrap_or_default();
         check_direction(request.truncation_direction, truncate)?;
         let wanted = Wanted {
@@ -123,18 +122,16 @@ impl Endpoint for Embed {
     }
 
     fn answer(self, _: &App, output: Option<Output>) -> Result<Vec<u8>, Failure> {
-        let vectors: Vec<&[f32]> = rows(&output, self.texts).collect();
-        Ok(serde_json::to_vec(&vectors).unwrap_or_default())
+        to_json(&rows(&output, self.texts).collect::<Vec<_>>())
     }
 }
 
 impl Endpoint for Rerank {
     const PATH: &'static str = "/rerank";
     const SHAPE: Shape = Shape::Inference;
+    type Request = RerankRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: RerankRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: RerankRequest) -> Result<(Self, Option<Work>), Failure> {
         let truncate = request.truncate.unwrap_or_default();
         check_direction(request.truncation_direction, truncate)?;
         let texts = request.return_text.unwrap_or_default().then(|| request.texts.clone());
@@ -153,17 +150,16 @@ impl Endpoint for Rerank {
             Rank { index, score, text: text.map(String::as_str) }
         };
         let ranks: Vec<Rank<'_>> = ranked.into_iter().map(rank).collect();
-        Ok(serde_json::to_vec(&ranks).unwrap_or_default())
+        to_json(&ranks)
     }
 }
 
 impl Endpoint for Tokenize {
     const PATH: &'static str = "/tokenize";
     const SHAPE: Shape = Shape::Inference;
+    type Request = TokenizeRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: TokenizeRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: TokenizeRequest) -> Result<(Self, Option<Work>), Failure> {
         if request.add_special_tokens == Some(false) {
             let message = "can only be true: the tokens are those that the model embeds";
             return Err(Failure::invalid("add_special_tokens", message));
@@ -187,6 +183,6 @@ impl Endpoint for Tokenize {
         let token = |id: &u32| Token { id: *id, text: encoder.token(*id) };
         let tokens: Vec<Vec<Token>> =
             self.ids.iter().map(|ids| ids.iter().map(token).collect()).collect();
-        Ok(serde_json::to_vec(&tokens).unwrap_or_default())
+        to_json(&tokens)
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::App;
 use super::embedding::{Wanted, rows};
-use super::exchange::{Endpoint, JSON};
+use super::exchange::{Endpoint, JSON, to_json};
 use super::failure::{Failure, Shape};
 use super::input::Input;
 use crate::models::Served;
@@ -25,7 +25,7 @@ pub(super) struct Embed {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmbedRequest {
+pub(super) struct EmbedRequest {
     model: String,
     input: Input,
     truncate: Option<bool>,
@@ -50,7 +50,7 @@ pub(super) struct Embeddings;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EmbeddingsRequest {
+pub(super) struct EmbeddingsRequest {
     model: String,
     prompt: String,
     options: Option<Map<String, Value>>,
@@ -63,7 +63,7 @@ pub(super) struct Show(String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ShowRequest {
+pub(super) struct ShowRequest {
     #[serde(alias = "name")]
     model: String,
     /// Nothing is left out.
@@ -82,11 +82,10 @@ fn check_options(options: Option<Map<String, Value>>) -> Result<(), Failure> {
 impl Endpoint for Embed {
     const PATH: &'static str = "/api/embed";
     const SHAPE: Shape = Shape::Ollama;
+    type Request = EmbedRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
+    fn read(app: &App, request: EmbedRequest) -> Result<(Self, Option<Work>), Failure> {
         let start = Instant::now();
-        let request: EmbedRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
         check_options(request.options)?;
         let is_empty = match &request.input {
             Input::Texts(texts) => texts.iter().all(String::is_empty) && texts.len() < 2,
@@ -121,17 +120,16 @@ impl Endpoint for Embed {
             load_duration: 0,
             prompt_eval_count: self.tokens,
         };
-        Ok(serde_json::to_vec(&answer).unwrap_or_default())
+        to_json(&answer)
     }
 }
 
 impl Endpoint for Embeddings {
     const PATH: &'static str = "/api/embeddings";
     const SHAPE: Shape = Shape::Ollama;
+    type Request = EmbeddingsRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: EmbeddingsRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: EmbeddingsRequest) -> Result<(Self, Option<Work>), Failure> {
         check_options(request.options)?;
         if request.prompt.is_empty() {
             return app.embedder(Some(&request.model)).map(|_| (Self, None));
@@ -150,17 +148,16 @@ impl Endpoint for Embeddings {
 
     fn answer(self, _: &App, output: Option<Output>) -> Result<Vec<u8>, Failure> {
         let vector = rows(&output, 1).next().unwrap_or_default();
-        Ok(json!({"embedding": vector}).to_string().into_bytes())
+        to_json(&json!({"embedding": vector}))
     }
 }
 
 impl Endpoint for Show {
     const PATH: &'static str = "/api/show";
     const SHAPE: Shape = Shape::Ollama;
+    type Request = ShowRequest;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: ShowRequest =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: ShowRequest) -> Result<(Self, Option<Work>), Failure> {
         Ok((Self(app.served(&request.model)?.name.clone()), None))
     }
 
@@ -173,12 +170,11 @@ impl Endpoint for Show {
         } else if let Some(model) = &served.reranker {
             info["nanoembed.context_length"] = model.max_tokens().into();
         }
-        let answer = json!({
+        to_json(&json!({
             "details": details(),
             "model_info": info,
             "capabilities": capabilities(served),
-        });
-        Ok(answer.to_string().into_bytes())
+        }))
     }
 }
 

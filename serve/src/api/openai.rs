@@ -8,7 +8,7 @@ use serde_json::json;
 use super::App;
 use super::base64::encode_vector;
 use super::embedding::{Wanted, rows};
-use super::exchange::{Endpoint, JSON};
+use super::exchange::{Endpoint, JSON, to_json};
 use super::failure::{Failure, Shape};
 use super::input::Input;
 use crate::turn::{Output, Work};
@@ -24,7 +24,7 @@ pub(super) struct Embeddings {
 /// A request. `truncate`, `prompt_name` and `input_type` are those of other servers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+pub(super) struct Request {
     input: Input,
     model: Option<String>,
     #[serde(default)]
@@ -86,10 +86,9 @@ struct Usage {
 impl Endpoint for Embeddings {
     const PATH: &'static str = "/v1/embeddings";
     const SHAPE: Shape = Shape::OpenAi;
+    type Request = Request;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: Request =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: Request) -> Result<(Self, Option<Work>), Failure> {
         let prompt = match (request.prompt_name, request.input_type) {
             (Some(_), Some(_)) => {
                 return Err(Failure::invalid("prompt_name", "cannot stand beside `input_type`"));
@@ -126,7 +125,7 @@ impl Endpoint for Embeddings {
         let data = rows(&output, self.texts).enumerate().map(item).collect();
         let usage = Usage { prompt_tokens: self.tokens, total_tokens: self.tokens };
         let answer = Answer { object: "list", data, model: &self.model, usage };
-        Ok(serde_json::to_vec(&answer).unwrap_or_default())
+        to_json(&answer)
     }
 }
 

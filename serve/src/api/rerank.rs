@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::exchange::Endpoint;
+use super::exchange::{Endpoint, to_json};
 use super::failure::{Failure, Shape};
 use super::ranking::{Ranked, Ranking};
 use crate::turn::{Output, Work};
@@ -18,7 +18,7 @@ pub(super) struct Rerank {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Request {
+pub(super) struct Request {
     model: Option<String>,
     query: String,
     documents: Vec<Document>,
@@ -69,10 +69,9 @@ struct Usage {
 impl Endpoint for Rerank {
     const PATH: &'static str = "/v1/rerank";
     const SHAPE: Shape = Shape::OpenAi;
+    type Request = Request;
 
-    fn read(app: &App, body: &[u8]) -> Result<(Self, Option<Work>), Failure> {
-        let request: Request =
-            serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))?;
+    fn read(app: &App, request: Request) -> Result<(Self, Option<Work>), Failure> {
         if request.top_n == Some(0) {
             return Err(Failure::invalid("top_n", "is 0"));
         }
@@ -98,6 +97,6 @@ impl Endpoint for Rerank {
         let results = ranked.into_iter().take(self.top).map(item).collect();
         let usage = Usage { total_tokens };
         let answer = Answer { model: &self.ranking.model, results, usage };
-        Ok(serde_json::to_vec(&answer).unwrap_or_default())
+        to_json(&answer)
     }
 }
