@@ -128,6 +128,8 @@ pub use nanoembed_core::event::Format;
 pub use nanoembed_core::kernel::scan;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use reranker::Reranker;
+#[doc(hidden)]
+pub use nanoembed_core::owned::base64;
 pub use role::Role;
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

@@ -7,6 +7,8 @@ use crate::error::Result;
 use crate::limit::filled;
 use crate::text::base64;
 
+pub use crate::text::base64::encode;
+
 /// The bytes that `text` stands for; `None` if it is not written so.
 ///
 /// # Errors
@@ -32,7 +34,7 @@ mod tests {
         {
             assert_eq!(decode(text).unwrap().unwrap(), bytes.as_bytes());
             let mut written = String::new();
-            base64::encode(bytes.as_bytes(), &mut written).unwrap();
+            encode(bytes.as_bytes(), &mut written).unwrap();
             assert_eq!(written, text);
         }
     }

@@ -5,7 +5,11 @@
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Writes the Base64 text of `bytes`.
-pub(crate) fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt::Result {
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt::Result {
     for group in bytes.chunks(3) {
         let bits = (0..3)
             .fold(0_u32, |bits, at| bits << 8 | u32::from(group.get(at).copied().unwrap_or(0)));

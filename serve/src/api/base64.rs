@@ -1,6 +1,6 @@
 //! Vectors as base64 (RFC 4648) of their little-endian bytes.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use nanoembed::base64;
 
 /// A vector's bytes in base64.
 pub(super) fn encode_vector(vector: &[f32]) -> String {
@@ -10,14 +10,7 @@ pub(super) fn encode_vector(vector: &[f32]) -> String {
 
 fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = ALPHABET[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(digit) } else { '=' });
-        }
-    }
+    base64::encode(bytes, &mut text).expect("a string takes all");
     text
 }
 
