@@ -101,6 +101,8 @@ pub mod stored;
 pub mod tables;
 #[doc(hidden)]
 pub mod units;
+#[doc(hidden)]
+pub mod utc;
 pub mod words;
 
 pub use bytes::Bytes;
@@ -126,10 +128,10 @@ pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
 #[doc(hidden)]
 pub use nanoembed_core::kernel::scan;
-pub use progress::{Observer, Progress, Silent, Task, Unit};
-pub use reranker::Reranker;
 #[doc(hidden)]
 pub use nanoembed_core::owned::base64;
+pub use progress::{Observer, Progress, Silent, Task, Unit};
+pub use reranker::Reranker;
 pub use role::Role;
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

@@ -9,6 +9,7 @@ pub mod on_disk;
 pub mod promise;
 pub(crate) mod scratch;
 pub(crate) mod spool;
+pub mod user_folders;
 pub mod whole_file;
 pub(crate) mod zeros;
 

@@ -7,7 +7,7 @@
 mod folder;
 mod journal;
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use nanoembed::digest::digest;
 use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::files::new_file::NewFile;
+use nanoembed::files::user_folders::create_private;
 use nanoembed::{Error, Result};
 
 use crate::segment::{Identity, Segment};
@@ -108,17 +109,4 @@ impl Stored {
         }
         Ok(there)
     }
-}
-
-/// Creates a folder that only its owner may read: indices hold the texts of files.
-fn create_private(folder: &Path) -> std::io::Result<()> {
-    #[cfg_attr(not(unix), allow(unused_mut))]
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt as _;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
