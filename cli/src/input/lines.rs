@@ -1,23 +1,23 @@
 //! The lines of a file, with their numbers and places.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use nanoembed::files::BYTE_ORDER_MARK;
 use nanoembed_core::ErrorKind;
 
-use super::BYTE_ORDER_MARK;
+use super::source::open;
 use crate::error::{Error, Result, name_of};
-use crate::streams;
 
 /// Longer lines are refused: they are hardly text, and would be held in memory whole.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The lines of a file, with their numbers.
 pub(crate) struct Lines {
-    reader: Box<dyn BufRead + Send>,
+    reader: BufReader<Box<dyn Read + Send>>,
     name: String,
     lossy: Option<bool>,
+    most_bytes: u64,
     number: u64,
     /// Offset of the current line in the file.
     start: u64,
@@ -28,15 +28,13 @@ impl Lines {
     /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has
     /// none.
     pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
-        let name = name_of(path);
-        let reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
-            streams::check_stdin().map_err(|error| Error::reading(&name, &error))?;
-            Box::new(BufReader::with_capacity(1 << 16, io::stdin()))
-        } else {
-            let file = File::open(path).map_err(|error| Error::reading(&name, &error))?;
-            Box::new(BufReader::with_capacity(1 << 16, file))
-        };
-        Ok(Self { reader, name, lossy, number: 0, start: 0, next: 0 })
+        let (name, reader) = (name_of(path), BufReader::with_capacity(1 << 16, open(path)?));
+        Ok(Self { reader, name, lossy, most_bytes: MOST_BYTES, number: 0, start: 0, next: 0 })
+    }
+
+    /// The same lines with another limit of the bytes of each.
+    pub(crate) fn with_most_bytes(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
     }
 
     /// The name that messages give to the file.
@@ -58,7 +56,7 @@ impl Lines {
     /// error that is about the line and not about reading, the next line can be asked for.
     pub(crate) fn next_line(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
-        let limited = &mut self.reader.by_ref().take(MAX_LINE_BYTES + 1);
+        let limited = &mut self.reader.by_ref().take(self.most_bytes + 1);
         let read = limited
             .read_until(b'\n', &mut line)
             .map_err(|error| Error::reading(&self.name, &error))?;
@@ -68,9 +66,9 @@ impl Lines {
         self.number += 1;
         self.start = self.next;
         self.next += read as u64;
-        if line.len() as u64 > MAX_LINE_BYTES {
+        if line.len() as u64 > self.most_bytes {
             self.skip_line(line.ends_with(b"\n"))?;
-            return Err(Error::bad_input(format!("longer than {MAX_LINE_BYTES} bytes"))
+            return Err(Error::bad_input(format!("longer than {} bytes", self.most_bytes))
                 .at(&self.name)
                 .at(format_args!("line {}", self.number)));
         }

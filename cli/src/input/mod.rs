@@ -5,6 +5,7 @@
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
 //! | `rows` | rows of a CSV file |
+//! | `source` | a file or stdin, as bytes |
 //! | `surrogates` | halves of characters in JSON |
 //! | `arguments` | arguments about texts |
 //! | `error_policy` | treatment of lines that cannot be used |
@@ -18,6 +19,7 @@ mod json_line;
 mod lines;
 mod pairs;
 mod rows;
+mod source;
 mod surrogates;
 mod texts;
 mod whole_text;
@@ -28,8 +30,6 @@ pub(crate) use error_policy::OnError;
 pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
+pub(crate) use source::read;
 pub(crate) use texts::{Item, LeftOut, Reader, Texts};
 pub(crate) use whole_text::whole_text;
-
-/// The UTF-8 byte order mark, which some editors put at a text's start.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -1,14 +1,12 @@
 //! The whole text of a file.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use nanoembed::ErrorKind;
+use nanoembed::files::BYTE_ORDER_MARK;
 
-use super::BYTE_ORDER_MARK;
+use super::read;
 use crate::error::{Error, Result, name_of};
-use crate::streams;
 
 /// More than any model reads.
 const MOST_BYTES: u64 = 64 << 20;
@@ -16,16 +14,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The text of a file, or of stdin (`-`), without a byte order mark and the line break at its end.
 pub(crate) fn whole_text(path: &Path) -> Result<String> {
     let name = name_of(path);
-    let reading = |error: &io::Error| Error::reading(&name, error);
-    let mut bytes = Vec::new();
-    let reader: Box<dyn Read> = if path == Path::new("-") {
-        streams::check_stdin().map_err(|error| reading(&error))?;
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(path).map_err(|error| reading(&error))?)
-    };
-    let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| reading(&error))?;
+    let bytes = read(path, MOST_BYTES)?;
     let refuse = |kind, message: String| Error::input(kind, message).at(name.clone());
     if bytes.len() as u64 > MOST_BYTES {
         return Err(refuse(ErrorKind::OverLimit, format!("a text has at most {MOST_BYTES} bytes")));

@@ -25,7 +25,7 @@ use crate::args::limits::Read;
 use crate::error::Result;
 use folders::Folders;
 use notes::Notes;
-use rpc::{Failure, Lines, Request};
+use rpc::{Connection, Failure, Request};
 use tools::Tools;
 
 /// The versions of the protocol, the newest last. What is used of it is the same in all.
@@ -73,10 +73,10 @@ impl Mcp {
         self.embedder.model.use_threads()?;
         let folders = Folders::new(&self.folders)?;
         let tools = Tools::new(&self.embedder, folders, Notes::new(self.notes));
-        let mut lines = Lines::new()?;
-        while let Some(line) = lines.next()? {
+        let mut connection = Connection::new()?;
+        while let Some(line) = connection.next()? {
             if let Some(answer) = answered(&tools, &line) {
-                lines.write(&answer)?;
+                connection.write(&answer)?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -1,42 +1,35 @@
 //! Requests and answers of JSON-RPC 2.0, a line each.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Stdin, Write as _};
+use std::io::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::input::Lines;
 use crate::streams;
 
 /// The bytes of a request, more than any agent sends.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// The lines of stdin, and of stdout.
-pub(super) struct Lines {
-    stdin: BufReader<Stdin>,
+pub(super) struct Connection {
+    stdin: Lines,
     stdout: streams::Stdout,
 }
 
-impl Lines {
+impl Connection {
     pub(super) fn new() -> Result<Self> {
-        streams::check_stdin().map_err(|error| reading(&error))?;
-        Ok(Self { stdin: BufReader::new(io::stdin()), stdout: streams::stdout() })
+        let stdin = Lines::open(Path::new("-"), Some(true))?.with_most_bytes(MOST_BYTES);
+        Ok(Self { stdin, stdout: streams::stdout() })
     }
 
     /// The next line that is not empty; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<String>> {
         loop {
-            let mut bytes = Vec::new();
-            let read = self.stdin.by_ref().take(MOST_BYTES).read_until(b'\n', &mut bytes);
-            let read = read.map_err(|error| reading(&error))?;
-            if read == 0 {
-                return Ok(None);
-            }
-            if read as u64 == MOST_BYTES && bytes.last() != Some(&b'\n') {
-                return Err(Error::usage(format!("a request has at most {MOST_BYTES} bytes")));
-            }
-            let line = String::from_utf8_lossy(&bytes);
-            if !line.trim().is_empty() {
-                return Ok(Some(line.into_owned()));
+            match self.stdin.next_line()? {
+                Some(line) if line.trim().is_empty() => {}
+                line => return Ok(line),
             }
         }
     }
@@ -46,10 +39,6 @@ impl Lines {
         let written = self.stdout.write_all(line.as_bytes()).and_then(|()| self.stdout.flush());
         written.map_err(|error| Error::writing("stdout", &error))
     }
-}
-
-fn reading(error: &io::Error) -> Error {
-    Error::reading("stdin", error)
 }
 
 /// A request, or without an id a notification.

@@ -1,6 +1,5 @@
 //! Files that are read as the command line has it: stdin, and records in lines of JSON or rows.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,9 +8,8 @@ use nanoembed_search::{Content, Cutting, Form, Found, MOST_BYTES, Reader, passag
 use serde_json::{Map, Value};
 
 use super::Search;
-use crate::error::{Error, Result};
-use crate::input::{FormArgs, LineFormat, Lines, OnError, Reader as LineReader};
-use crate::streams;
+use crate::error::{Error, Result, name_of};
+use crate::input::{FormArgs, LineFormat, Lines, OnError, Reader as LineReader, read};
 
 /// A reader of stdin and records.
 pub(in crate::commands) struct Records {
@@ -83,7 +81,11 @@ impl Records {
     }
 
     fn stdin_content(&self, found: &Found, encoder: &Encoder) -> Result<Content> {
-        let bytes = read_stdin()?;
+        let bytes = read(&found.path, MOST_BYTES)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            let message = format!("has more than {MOST_BYTES} bytes");
+            return Err(Error::bad_input(message).at(name_of(&found.path)));
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let content = self.cutting.cut(found, bytes, encoder)?;
         *self.stdin.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
@@ -108,15 +110,4 @@ pub(super) fn members(extra: &str) -> Option<Vec<(String, Value)>> {
 
 pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
-}
-
-fn read_stdin() -> Result<Vec<u8>> {
-    let failed = |error| Error::reading("stdin", &error);
-    streams::check_stdin().map_err(failed)?;
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    match bytes.len() as u64 > MOST_BYTES {
-        true => Err(Error::bad_input(format!("has more than {MOST_BYTES} bytes")).at("stdin")),
-        false => Ok(bytes),
-    }
 }
