@@ -17,15 +17,23 @@ impl Encoder {
     /// their models have the same.
     ///
     /// It is a digest of what the model makes of some texts as documents and as queries: token ids and
-    /// the bits of vectors, so weights, tokenizer, prompts, precision and options count, and the file's
-    /// format does not. Models that differ in nothing but vectors of tokens that are not in those texts
-    /// have the same one if their files have as many bytes. It takes the time of embedding four
-    /// sentences.
+    /// the bits of vectors, so weights, tokenizer, prompts, precision and options count; and of the
+    /// size of the model's file. Models that differ in nothing but vectors of tokens that are not in
+    /// those texts have the same one if their files have as many bytes. The first call takes the time
+    /// of embedding four sentences.
     ///
     /// # Errors
     ///
     /// As [`embed`](Self::embed).
     pub fn fingerprint(&self) -> Result<u128> {
+        if let Some(known) = self.0.fingerprint.get() {
+            return Ok(*known);
+        }
+        let made = self.make_fingerprint()?;
+        Ok(*self.0.fingerprint.get_or_init(|| made))
+    }
+
+    fn make_fingerprint(&self) -> Result<u128> {
         let mut bytes = Vec::new();
         let mut number = |number: usize| bytes.extend((number as u64).to_le_bytes());
         number(self.dimensions());

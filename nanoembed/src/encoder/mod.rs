@@ -31,7 +31,7 @@ mod vectors;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use nanoembed_core::owned::Prompt;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -92,6 +92,8 @@ struct Inner {
     role: Role,
     /// The models for texts of other roles, if there is a Router.
     routes: Option<Arc<Routes>>,
+    /// Set when it was first asked for.
+    fingerprint: OnceLock<u128>,
 }
 
 impl Encoder {
@@ -130,6 +132,11 @@ impl Encoder {
         EncoderOptions::default()
     }
 
+    /// A model with other parts than the one whose fingerprint `inner` may have.
+    fn from_inner(inner: Inner) -> Self {
+        Self(Arc::new(Inner { fingerprint: OnceLock::new(), ..inner }))
+    }
+
     pub(crate) fn from_opened(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
@@ -155,9 +162,10 @@ impl Encoder {
             threads,
             role,
             routes,
+            fingerprint: OnceLock::new(),
         };
         let encoder =
-            Self(Arc::new(inner)).in_role(Role::from_prompt(&options.prompt))?.into_owned();
+            Self::from_inner(inner).in_role(Role::from_prompt(&options.prompt))?.into_owned();
         encoder.prompt(Role::Text)?;
         Ok(encoder)
     }
@@ -176,7 +184,7 @@ impl Encoder {
     /// [`Kind::NotFound`](crate::Kind::NotFound) if the model has no such prompt.
     pub fn with_prompt(&self, prompt: Prefix) -> Result<Self> {
         let encoder = self.in_role(Role::from_prompt(&prompt))?;
-        let encoder = Self(Arc::new(Inner { prompt, ..Inner::clone(&encoder.0) }));
+        let encoder = Self::from_inner(Inner { prompt, ..Inner::clone(&encoder.0) });
         encoder.prompt(Role::Text)?;
         Ok(encoder)
     }
@@ -189,14 +197,14 @@ impl Encoder {
     /// [`Kind::Usage`](crate::Kind::Usage) if the model's vectors have not so many.
     pub fn with_truncate_dim(&self, dimensions: impl Into<Option<usize>>) -> Result<Self> {
         let dimensions = self::dimensions(&*self.0.backend, dimensions.into())?;
-        Ok(Self(Arc::new(Inner { dimensions, ..Inner::clone(&self.0) })))
+        Ok(Self::from_inner(Inner { dimensions, ..Inner::clone(&self.0) }))
     }
 
     /// The same model with vectors of length 1, or as the model has them: see
     /// [`EncoderOptions::normalize`].
     #[must_use]
     pub fn with_normalize(&self, normalize: bool) -> Self {
-        Self(Arc::new(Inner { normalize, ..Inner::clone(&self.0) }))
+        Self::from_inner(Inner { normalize, ..Inner::clone(&self.0) })
     }
 
     /// The number of elements of an embedding; 0 if the model does not [make](Self::makes) dense

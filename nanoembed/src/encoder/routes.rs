@@ -97,6 +97,6 @@ impl Encoder {
         };
         let Network { backend, source, prompts } = routes.network(role)?;
         let inner = Inner { backend, source, prompts, role, ..Inner::clone(&self.0) };
-        Ok(Cow::Owned(Self(Arc::new(inner))))
+        Ok(Cow::Owned(Self::from_inner(inner)))
     }
 }
