@@ -132,6 +132,14 @@ pub(in crate::model) struct CodeBuffers<'a> {
     pub(in crate::model) scales: &'a mut [f32],
 }
 
+impl CodeBuffers<'_> {
+    /// The same memory for a shorter time.
+    pub(in crate::model) const fn reborrow(&mut self) -> CodeBuffers<'_> {
+        let Self { codes, zeros, scales } = self;
+        CodeBuffers { codes, zeros, scales }
+    }
+}
+
 /// The input of a linear layer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) enum Input<'a> {

@@ -5,7 +5,7 @@ use super::memory::{Activations, ROWS_AT_ONCE, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
 use crate::model::linear::grouped::GroupBuffers;
-use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows};
+use crate::model::linear::{Input, Linear, Output, Rows};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
@@ -48,8 +48,7 @@ impl<'x, 's, 'm, W: Weights + ?Sized, P: ?Sized> LayerInput<'x, 's, 'm, W, P> {
     pub(super) fn rows(&mut self, rows: &Rows, out: &mut [f32]) -> Result<()> {
         let form = self.form_for(&rows.linear);
         let Self { run, x, scratch: Scratch { codes, staging, .. }, .. } = self;
-        let buffers =
-            CodeBuffers { codes: &mut *codes.codes, zeros: &mut [], scales: &mut *codes.scales };
+        let buffers = codes.reborrow();
         let input = match form {
             Form::Floats => Input::Floats(x),
             Form::Once(group) | Form::Twice(group) => {

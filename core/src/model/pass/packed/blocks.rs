@@ -259,11 +259,7 @@ where
         let first = if FAMILIES { first } else { 0 };
         let output = Output { first, rows, out, strides: Strides { token: rows, row: 1 } };
         let layout = self.pass.layout;
-        let buffers = CodeBuffers {
-            codes: &mut *self.buffers.codes,
-            zeros: &mut *self.buffers.zeros,
-            scales: &mut *self.buffers.scales,
-        };
+        let buffers = self.buffers.reborrow();
         let input = if let Some(group) = linear.group().filter(|_| layout.grouped) {
             Input::Groups(run.quantize_groups((linear.weight.cols, group), x, buffers)?)
         } else if layout.quantized && linear.takes_codes() {

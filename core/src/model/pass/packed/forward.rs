@@ -115,11 +115,7 @@ where
         if FAMILIES {
             copy(first, states);
         }
-        let codes = CodeBuffers {
-            codes: &mut *codes.codes,
-            zeros: &mut *codes.zeros,
-            scales: &mut *codes.scales,
-        };
+        let codes = codes.reborrow();
         let scratch = Scratch { floats, bytes };
         let mut memory = Memory { states, context, normed, codes, scratch };
         for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
@@ -179,11 +175,7 @@ where
         scratch: &mut Scratch<'_>,
     ) -> Result<Input<'m>> {
         let Self { model, run, layout, .. } = *self;
-        let buffers = CodeBuffers {
-            codes: &mut *codes.codes,
-            zeros: &mut *codes.zeros,
-            scales: &mut *codes.scales,
-        };
+        let buffers = codes.reborrow();
         if layout.quantized && layer.integer_attention {
             let (mut staging, ..) = layout.staging(scratch.floats, scratch.bytes)?;
             let query = &layer.query.linear.weight;
