@@ -176,11 +176,6 @@ impl Segment {
         }
     }
 
-    /// The digest of a part's text as models read it.
-    pub(crate) fn digest_of(&self, part: u32) -> u128 {
-        u128_at(self.record(&self.sections.parts, part, PART), 32)
-    }
-
     /// The vector of a part.
     pub(crate) fn row(&self, part: u32) -> Row<'_> {
         let record = self.record(&self.sections.parts, part, PART);

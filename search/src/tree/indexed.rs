@@ -1,6 +1,6 @@
 //! Segments of folders that are kept in an index, which is brought up to date.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -247,7 +247,7 @@ fn add_others(
     plan: &Plan<'_>,
     drafts: &mut Vec<(PathBuf, FileDraft<'_>)>,
 ) {
-    let own: std::collections::HashSet<&[u8]> =
+    let own: HashSet<&[u8]> =
         plan.entries.iter().map(|entry| entry.path.as_os_str().as_encoded_bytes()).collect();
     for at in 0..old.files() {
         let file = old.file(at);
@@ -273,7 +273,7 @@ fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 
 /// The vectors of an index that new passages may have: all, as a text may have moved.
 fn vectors_of(old: &Segment, drafts: &[FileDraft<'_>]) -> HashMap<u128, Vector> {
-    let mut wanted = std::collections::HashSet::new();
+    let mut wanted = HashSet::new();
     for draft in drafts {
         let Content::New(passages) = draft.content else { continue };
         for (passage, _) in passages {
@@ -286,7 +286,7 @@ fn vectors_of(old: &Segment, drafts: &[FileDraft<'_>]) -> HashMap<u128, Vector> 
         return vectors;
     }
     for part in 0..old.parts() {
-        let of = old.digest_of(part);
+        let of = old.part(part).digest;
         if wanted.contains(&of) {
             let row = old.row(part);
             let codes = row.codes.to_vec();
