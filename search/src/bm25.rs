@@ -26,12 +26,12 @@ pub(crate) struct Words {
 struct Word {
     term: String,
     rarity: f32,
-    /// The passages that have it, and how often.
+    /// The passages that have it, with its count in each.
     postings: Vec<(usize, u32)>,
 }
 
 impl Words {
-    /// Looks a query's terms without stop words up; stop words if it has no others.
+    /// Looks up a query's terms: without stop words, unless it has no others.
     pub(crate) fn new(query: &str, live: &Live) -> Self {
         let (says, stops) = query_terms(query);
         let are_stop_words = says.is_empty();

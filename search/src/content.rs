@@ -10,19 +10,19 @@ use crate::walk::{Found, read};
 /// The passages of a file.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// Each with a text that belongs to it without being searched, such as the `id` of a record.
+    /// Each with an extra text that is shown but not searched, such as the `id` of a record.
     pub passages: Vec<(Passage, String)>,
-    /// The errors of parts of the file that could not be used.
+    /// An error for each part of the file, such as a line of JSON, that could not be used.
     pub left_out: Vec<String>,
 }
 
-/// A reader of files that are not texts in UTF-8, such as those of records.
+/// Reads files that are no plain texts, such as tables of records.
 pub trait Reader: Sync {
-    /// The content of a file; `None` if it is a text like others.
+    /// The content of a file; `None` if it is a plain text.
     fn content(&self, found: &Found, encoder: &Encoder) -> Option<Result<Content>>;
 }
 
-/// A reader of texts alone.
+/// Reads no file but plain texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TextsOnly;
 
@@ -32,12 +32,12 @@ impl Reader for TextsOnly {
     }
 }
 
-/// The way that texts become passages.
+/// How texts are cut into passages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cutting {
-    /// The form of all texts; by the ending of each file's name if there is none.
+    /// The form of all texts; if `None`, each file's name tells it.
     pub form: Option<Form>,
-    /// Bytes that are not UTF-8 become U+FFFD in files that were given, too.
+    /// True if bytes that are not UTF-8 become U+FFFD even in files that were given by name.
     pub lossy: bool,
 }
 

@@ -19,7 +19,7 @@
 //! | `tree` | files and folders that are searched |
 //! | `store` | indices of folders in files |
 //! | `segment` | files with their passages, vectors and words, as bytes |
-//! | `live` | the passages of segments that a search is about, equal ones once |
+//! | `live` | the passages of segments that are searched |
 //! | `walk` | the files of folders |
 //! | `content` | the passages of files |
 //! | `passage` | texts cut into passages, a file for each form |

@@ -1,4 +1,4 @@
-//! The passages of segments that a search is about, equal ones once.
+//! The passages of segments that are searched: of equal ones, only the first.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::script::Letters;
 use crate::segment::Segment;
 
-/// A segment, and the names of its files that are searched.
+/// A segment with the names of those of its files that are searched.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) segment: Segment,
@@ -76,7 +76,7 @@ impl Live {
         self.files.len()
     }
 
-    /// The terms of a passage on average.
+    /// The average number of terms of a passage.
     #[expect(clippy::cast_precision_loss, reason = "a mean")]
     pub(crate) fn mean_terms(&self) -> f32 {
         (self.terms as f32 / self.count.max(1) as f32).max(1.0)

@@ -1,4 +1,4 @@
-//! Passages by the meaning that a model sees in them: the similarity of their best part.
+//! Passages by the similarity of their vectors with a query's: that of the best part counts.
 
 use nanoembed::precision::to_int8;
 use nanoembed::scan::{MOST_QUERY, dot_rows};
@@ -13,7 +13,7 @@ use crate::segment::{Row, Vector};
 /// Texts whose sparse vectors are in memory at a time.
 const AT_ONCE: usize = 512;
 
-/// Passages that a thread compares at a time.
+/// The number of passages that a thread compares at a time.
 const A_THREAD: usize = 512;
 
 /// The similarities of all passages with a query.

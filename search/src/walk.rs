@@ -33,7 +33,7 @@ pub struct Found {
     pub path: PathBuf,
     /// True if the file itself was given, and not its folder.
     pub is_given: bool,
-    /// Its bytes when it was found; 0 for stdin.
+    /// Its size in bytes when it was found; 0 for stdin.
     pub size: u64,
     /// When it was changed, in nanoseconds since 1970; 0 if that is not known.
     pub changed: u64,

@@ -12,14 +12,14 @@ use nanoembed::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Address {
-    /// A host's name or number and a port, 0 for any that is free.
+    /// A host by its name or IP address, and a port.
     Tcp {
         /// The host.
         host: String,
-        /// The port.
+        /// The port; 0 for any that is free.
         port: u16,
     },
-    /// A Unix socket, for users of this account. A socket that nobody listens on is replaced.
+    /// A Unix socket, which only this account can open. One that nobody listens on is replaced.
     Unix(PathBuf),
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Listener {
     Unix(UnixListener, SocketFile),
 }
 
-/// The file of a socket, which is removed with this value.
+/// The file of a socket. It is removed when this value is dropped.
 #[cfg(unix)]
 pub(crate) struct SocketFile(PathBuf);
 
@@ -42,8 +42,8 @@ impl Drop for SocketFile {
 }
 
 impl Address {
-    /// Listens; `has_key` tells that requests need a key, without which only programs of this
-    /// machine may send any.
+    /// Starts to listen. Unless requests need a key (`has_key`), refuses addresses that other
+    /// machines can reach.
     pub(crate) fn listen(&self, has_key: bool) -> Result<Listener> {
         match self {
             Self::Tcp { host, port } => listen_tcp(host, *port, has_key),

@@ -4,11 +4,11 @@
 //! | module | role |
 //! |---|---|
 //! | `models` | the models of a server, by name |
-//! | `options` | limits, the key, who is told of requests |
+//! | `options` | limits, the API key, the observer |
 //! | `address` | addresses and sockets to listen on |
-//! | `server` | connections, from the first to the end |
+//! | `server` | accepts and serves connections |
 //! | `patient` | streams that give up on clients that do not read |
-//! | `place` | places of requests that are being answered: how many, and of how many bytes |
+//! | `place` | the limit on requests in progress, and on their bytes |
 //! | `queue` | requests that wait for the models, and the thread that computes them together |
 //! | `turn` | the parts of several requests that are computed at once |
 //! | `metrics` | counts for Prometheus |
@@ -26,9 +26,9 @@
 //! # Ok::<(), nanoembed::Error>(())
 //! ```
 //!
-//! [`Server::run`] blocks until a [`Stopper`] ends it, and then answers what it has begun. Vectors
-//! have the bits of [`Encoder::embed_all`](nanoembed::Encoder::embed_all), whatever is computed
-//! beside them.
+//! [`Server::run`] blocks until a [`Stopper`] stops it; requests that have begun are still answered.
+//! Vectors have the bits of [`Encoder::embed_all`](nanoembed::Encoder::embed_all), whatever else is
+//! computed at the time.
 
 mod address;
 mod api;

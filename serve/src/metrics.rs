@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Upper bounds of the histogram of times, in seconds.
+/// The upper bounds of the histogram of response times, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
 /// Counts since the server's start.
@@ -22,7 +22,7 @@ pub(crate) struct Metrics {
 /// Times of answered requests.
 #[derive(Debug, Default)]
 struct Times {
-    /// By bound, and beyond the last.
+    /// The counts of the histogram: one for each bound, and one beyond the last.
     counts: [u64; BOUNDS.len() + 1],
     seconds: f64,
 }

@@ -23,12 +23,12 @@ pub(crate) struct Served {
 }
 
 impl Models {
-    /// Adds a model file or folder under a name, or else under that of its file.
+    /// Adds a model file or folder, under `name` or else under the name of its file.
     ///
     /// # Errors
     ///
-    /// As [`ModelOptions::open`]; [`Kind::Usage`](nanoembed::Kind::Usage) for a name that there is
-    /// already, and for a model that neither embeds texts nor ranks them.
+    /// As [`ModelOptions::open`]; [`Kind::Usage`](nanoembed::Kind::Usage) if another model has the
+    /// name, and for a model that neither embeds nor ranks texts.
     pub fn add(&mut self, name: Option<&str>, path: &Path, options: &ModelOptions) -> Result<()> {
         let model = options.open(path)?;
         let name = name.map_or_else(|| name_of_file(path), str::to_owned);
@@ -84,7 +84,7 @@ impl Models {
         find(name).or_else(|| find(name.strip_suffix(":latest")?))
     }
 
-    /// A warning for each unknown setting of a model that was passed over.
+    /// A warning for each unknown setting of a model that was ignored.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -9,15 +9,15 @@ use nanoembed::{Observer, Silent};
 /// Limits on requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes of a request's body.
+    /// The largest size of a request's body in bytes.
     pub body_bytes: usize,
-    /// The most texts of a request.
+    /// The largest number of texts in a request.
     pub texts: usize,
-    /// The most requests that are read, wait or are computed at a time; more are refused with
-    /// status 429.
+    /// The largest number of requests in progress: being read, waiting or being computed. Further
+    /// ones are answered with status 429.
     pub requests: usize,
-    /// The time that a client may take to send the head of a request, its body, or to read a part
-    /// of the answer.
+    /// How long a client may take to send a request's head, to send its body, or to read any part of
+    /// an answer.
     pub patience: Duration,
 }
 
@@ -32,9 +32,9 @@ impl Default for Limits {
 pub struct Options {
     /// Limits on requests.
     pub limits: Limits,
-    /// The key that requests have to bring, as `Authorization: Bearer KEY`.
+    /// The key that every request must have as `Authorization: Bearer KEY`, if there is one.
     pub api_key: Option<String>,
-    /// True if the observer gets a note of every request.
+    /// True if the observer is told of every request.
     pub notes_requests: bool,
     /// Receives failures of the server as warnings, and notes of requests.
     pub observer: Arc<dyn Observer + Send + Sync>,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writing fails if the other side takes nothing for some time.
+/// A stream that fails to write if the other side reads nothing for some time.
 pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
-    /// Since when writing waits.
+    /// When writing began to wait, if it waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -21,7 +21,7 @@ impl<S> Patient<S> {
         Self { stream, patience, waiting: None }
     }
 
-    /// What came of writing, or the end of patience.
+    /// The result of a write, or an error if it has waited too long.
     fn heed<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes until an error, or until so many bytes are written.
+    /// Writes until an error, or at least `most` bytes.
     async fn written(mut stream: Patient<UnixStream>, most: usize) -> io::Result<usize> {
         let mut bytes = 0;
         while bytes < most {

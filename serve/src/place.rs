@@ -1,8 +1,8 @@
-//! The places of requests that are being answered: how many, and of how many bytes.
+//! The limit on requests in progress, and on the bytes of their bodies. A request takes a place.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most bytes of all bodies together, in bodies of the largest size.
+/// The limit on the bytes of all bodies together, as a number of bodies of the largest size.
 const LARGEST_BODIES: usize = 16;
 
 /// Places for requests.
@@ -19,8 +19,8 @@ struct Taken {
     bytes: usize,
 }
 
-/// The place of a request, which is free again when the value and its clones are dropped: every part
-/// of the work on a request has one.
+/// The place of a request. Each part of the work on a request holds a clone; when the last is dropped
+/// the place is free again.
 pub(crate) type Place = Arc<Taking>;
 
 /// A place that is taken.

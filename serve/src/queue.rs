@@ -14,14 +14,14 @@ use crate::metrics::Metrics;
 use crate::place::Place;
 use crate::turn::{self, Job, Output, Work};
 
-/// The queue; when it is dropped the thread ends after the jobs that wait.
+/// The queue. When it is dropped, the thread ends after the jobs that wait.
 pub(crate) struct Queue {
     waiting: Arc<Waiting>,
     next_id: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Jobs that wait, in the order of their turns.
+/// The jobs that wait, the next one first.
 struct Waiting {
     jobs: Mutex<Jobs>,
     changed: Condvar,
@@ -33,7 +33,7 @@ struct Jobs {
     is_ended: bool,
 }
 
-/// A job's output to come. A job of which this is dropped leaves the queue.
+/// The future output of a job. If it is dropped, the job leaves the queue.
 pub(crate) struct Pending {
     id: u64,
     waiting: Arc<Waiting>,
@@ -69,7 +69,7 @@ impl Waiting {
         Some(taken)
     }
 
-    /// Jobs whose turn comes again, after those that wait.
+    /// Puts unfinished jobs behind those that wait.
     fn put_back(&self, jobs: Vec<Job>) {
         self.jobs().waiting.extend(jobs);
     }
@@ -95,7 +95,7 @@ impl Queue {
         Ok(Self { waiting, next_id: AtomicU64::new(0), thread: Some(thread) })
     }
 
-    /// Has something computed.
+    /// Waits for the models to do some work, and returns the output.
     pub(crate) fn submit(&self, work: Work, place: Place) -> Pending {
         let (sender, reply) = oneshot::channel();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Connections, from the first to the end.
+//! Accepts and serves connections until the server is stopped.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -24,13 +24,13 @@ use crate::models::Models;
 use crate::options::Options;
 use crate::patient::Patient;
 
-/// The most connections at a time; more wait until one is closed.
+/// The largest number of open connections; further ones wait until one is closed.
 const CONNECTIONS: u32 = 512;
 
-/// The most bytes of a request's head.
+/// The largest size of a request's head in bytes.
 const HEAD_BYTES: usize = 32 << 10;
 
-/// A pause where the system has no room for another connection.
+/// The pause after the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A server that listens.
@@ -40,17 +40,17 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
-/// Ends a server; clones end the same one.
+/// Stops a server, from any thread. Clones stop the same one.
 #[derive(Clone, Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// The counts of a server that has ended.
+/// What a server has done until its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// Requests that were answered.
     pub requests: u64,
-    /// Those that were answered with an error.
+    /// Requests among them that were answered with an error.
     pub failed: u64,
     /// Texts embedded or ranked.
     pub texts: u64,
@@ -65,7 +65,7 @@ impl fmt::Debug for Server {
 }
 
 impl Stopper {
-    /// Ends the server as soon as it has answered the requests that it has begun to read.
+    /// Stops the server once it has answered the requests that it has begun to read.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -97,7 +97,7 @@ impl Server {
         self.listener.url()
     }
 
-    /// What ends the server.
+    /// The means to stop the server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
@@ -107,7 +107,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the system has no threads or sockets to wait for.
+    /// Fails if the system has no thread or socket left for it.
     pub fn run(self) -> Result<Summary> {
         let Self { listener, app, stop } = self;
         let threads = available_parallelism().map_or(2, usize::from);
@@ -127,7 +127,7 @@ impl Server {
     }
 }
 
-/// Accepts connections until the end, and waits for the last of them.
+/// Accepts connections until the server is stopped, then waits for those that are open.
 async fn serve(listener: Listener, app: Arc<App>, stop: watch::Receiver<bool>) -> io::Result<()> {
     match listener {
         Listener::Tcp(listener) => {
@@ -202,8 +202,8 @@ async fn accept_all<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     drop(connections.acquire_many(CONNECTIONS).await);
 }
 
-/// Answers the requests of a connection, one after the other; at the server's end the one that it
-/// has begun.
+/// Answers the requests of a connection, one after the other. When the server is stopped, the one
+/// that has begun is the last.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: Patient<S>,
     service: TowerToHyperService<axum::Router>,

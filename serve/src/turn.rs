@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use crate::place::Place;
 
-/// Tokens that a thread computes in a turn: enough that threads are seldom without work at its end,
-/// few enough that a short request does not wait long for the turn of a long one.
+/// The number of tokens that a thread computes in a turn: so many that threads seldom idle at its end,
+/// and so few that a short request does not wait long behind a long one.
 const TOKENS_OF_THREAD: usize = 1024;
 
 /// The work that a request asks for.
@@ -47,7 +47,7 @@ pub(crate) enum Output {
     Scores(Vec<Score>),
 }
 
-/// A request at the models.
+/// A request that waits for the models or is computed.
 pub(crate) struct Job {
     pub(crate) id: u64,
     pub(crate) work: Work,
@@ -55,7 +55,7 @@ pub(crate) struct Job {
     /// The number of finished texts.
     done: usize,
     reply: oneshot::Sender<Result<Output>>,
-    /// Free when the job is dropped.
+    /// Held until the job is dropped.
     _place: Place,
 }
 
@@ -74,7 +74,7 @@ impl Work {
         }
     }
 
-    /// The tokens of a text; of one that is not tokenised an estimate.
+    /// The number of tokens of a text; an estimate if it has not been tokenised.
     fn tokens(&self, at: usize) -> usize {
         match self {
             Self::Embed { ids, .. } => ids.get(at).map_or(0, Vec::len),
@@ -111,7 +111,7 @@ impl Job {
         Self { id, work, output, done: 0, reply, _place: place }
     }
 
-    /// The next texts, of about so many tokens: one at least.
+    /// The next texts of about `tokens` tokens, at least one text.
     fn part(&self, tokens: usize) -> Range<usize> {
         let (mut end, mut sum) = (self.done, 0);
         while end < self.work.len() && (end == self.done || sum + self.work.tokens(end) <= tokens) {
@@ -122,7 +122,7 @@ impl Job {
     }
 }
 
-/// True once nobody waits for any of the jobs.
+/// Returns true if nobody waits for any of these jobs any longer.
 struct Abandoned<'j>(&'j [(Job, Range<usize>)]);
 
 impl Observer for Abandoned<'_> {
@@ -173,7 +173,7 @@ pub(crate) fn run(jobs: Vec<Job>, tokens: usize) -> (Vec<Job>, Count) {
     }
 }
 
-/// Adds the output of a part to its job, and replies if that was the last one.
+/// Adds the output of a part to its job, and replies if it was the last part.
 fn proceed(mut job: Job, part: Range<usize>, output: Output, count: &mut Count) -> Option<Job> {
     count.texts += part.len() as u64;
     count.tokens += match (&output, &job.work) {
@@ -193,7 +193,7 @@ fn proceed(mut job: Job, part: Range<usize>, output: Output, count: &mut Count) 
     None
 }
 
-/// The output of each part. A panic is an error of the jobs that it happened in.
+/// The output of each part. If a part panics, it has an error.
 fn computed(parts: &[(Job, Range<usize>)]) -> Result<Vec<Output>> {
     let compute = || match parts.first().map(|(job, _)| &job.work) {
         Some(Work::Embed { lane, .. }) => embedded(&lane.encoder, parts),

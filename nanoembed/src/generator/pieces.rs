@@ -61,8 +61,8 @@ impl<'g> Pieces<'g> {
         })
     }
 
-    /// The same, but it ends before the first of these strings, which are not part of the text.
-    /// Pieces are held back while they may be the beginning of one.
+    /// The same pieces, which end before the first of these strings. Text that may be the beginning
+    /// of one is held back until it is clear.
     #[must_use]
     pub fn until(self, strings: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { stops: Stops::new(strings.into_iter().map(Into::into)), ..self }

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-/// The strings that end a continuation, and the end of the text that one of them may begin with.
+/// The strings that end a continuation, and the end of the text so far, if one of them may begin there.
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     strings: Vec<String>,
@@ -10,13 +10,13 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// Strings of which empty ones end nothing.
+    /// Empty strings end nothing.
     pub(super) fn new(strings: impl Iterator<Item = String>) -> Self {
         Self { strings: strings.filter(|it| !it.is_empty()).collect(), held: String::new() }
     }
 
-    /// Adds a piece. Returns the text that is before any of the strings, and true if one of them
-    /// ends the continuation there.
+    /// Appends a piece of the continuation. Returns the text that is final now: it ends where one of
+    /// the strings is found, which the flag tells, or may begin.
     pub(super) fn push(&mut self, piece: &str) -> (String, bool) {
         self.held.push_str(piece);
         if let Some(end) = self.strings.iter().filter_map(|it| self.held.find(it.as_str())).min() {
@@ -30,7 +30,7 @@ impl Stops {
         (std::mem::replace(&mut self.held, rest), false)
     }
 
-    /// The text that was held back, after the last piece.
+    /// The text that was held back: to be called after the last piece.
     pub(super) fn rest(&mut self) -> String {
         take(&mut self.held)
     }

@@ -30,7 +30,7 @@ use std::ops::Range;
 use nanoembed::digest::digest;
 use rayon::prelude::*;
 
-/// Changes with the layout, and with what passages and terms are made of texts.
+/// The magic bytes. They change with the layout, and with the way that texts become passages and terms.
 pub(crate) const MAGIC: [u8; 8] = *b"nembidx1";
 
 pub(super) const HEADER: usize = 128;
@@ -42,7 +42,7 @@ pub(super) const TERM: usize = 24;
 /// Bytes whose digest a thread computes at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Whose vectors a segment holds, and of which folder's texts.
+/// The model whose vectors a segment holds, and the folder whose texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) fingerprint: u128,
@@ -78,7 +78,7 @@ pub(super) struct Sections {
 }
 
 impl Sizes {
-    /// The places of all sections; `None` if a file cannot be so large.
+    /// The places of all sections; `None` if their sizes overflow.
     pub(super) fn sections(&self, dimensions: u32) -> Option<Sections> {
         let mut at = HEADER;
         let mut next = |count: u64, of: u64| {
@@ -100,7 +100,7 @@ impl Sizes {
     }
 }
 
-/// The header of a segment with this body.
+/// The header of a segment with this body, which is all that follows it.
 pub(super) fn header(identity: &Identity, sizes: &Sizes, body: &[u8]) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER);
     header.extend(MAGIC);
@@ -115,8 +115,8 @@ pub(super) fn header(identity: &Identity, sizes: &Sizes, body: &[u8]) -> Vec<u8>
     header
 }
 
-/// The sizes that a segment's header tells, and the places of its sections; `None` unless all bytes
-/// are those that were written, for this identity.
+/// The sizes in a segment's header, and the places of its sections; `None` if the segment is of
+/// another identity, or damaged.
 pub(super) fn parsed(bytes: &[u8], identity: &Identity) -> Option<(Sizes, Sections)> {
     let (header, body) = bytes.split_at_checked(HEADER)?;
     let told = header.get(112..)?;

@@ -1,4 +1,4 @@
-//! Segments: files with their passages, vectors and words, as bytes that are searched where they are, in
+//! Segments: files with their passages, vectors and words, as bytes that are searched where they lie, in
 //! memory or in a mapped file.
 
 mod layout;

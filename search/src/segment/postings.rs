@@ -1,6 +1,7 @@
-//! The passages that have a term, and how often: LEB128 numbers, passages as differences.
+//! Lists of the passages that have a term, with its count in each: numbers in LEB128, each passage as
+//! the difference from the one before.
 
-/// Adds a number.
+/// Appends a number in LEB128.
 fn put(out: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         out.push(0x80 | u8::try_from(number & 0x7f).unwrap_or(0));
@@ -9,7 +10,7 @@ fn put(out: &mut Vec<u8>, mut number: u32) {
     out.push(u8::try_from(number).unwrap_or(0));
 }
 
-/// Takes a number; `None` at the end.
+/// Takes a number from the front; `None` if the bytes end before it does.
 fn take(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0;
     for shift in [0, 7, 14, 21, 28] {
@@ -23,7 +24,7 @@ fn take(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// Adds postings, whose passages rise.
+/// Appends a list of (passage, count), which is in ascending order of the passages.
 pub(super) fn write(out: &mut Vec<u8>, postings: impl IntoIterator<Item = (u32, u32)>) {
     let mut before = 0;
     for (passage, count) in postings {
@@ -33,7 +34,7 @@ pub(super) fn write(out: &mut Vec<u8>, postings: impl IntoIterator<Item = (u32, 
     }
 }
 
-/// Passages and counts, in their order.
+/// The (passage, count) pairs of a list.
 pub(super) fn read(mut bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let mut passage = 0_u32;
     std::iter::from_fn(move || {

@@ -1,6 +1,6 @@
 //! A segment's bytes as files, passages, parts, rows and terms.
 //!
-//! Every place in a record is checked when it is used: one that points elsewhere gives empty texts.
+//! Every place in a record is checked when it is used: one outside its section gives an empty text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) struct Segment {
     dimensions: usize,
 }
 
-/// A file as it was when its passages were made.
+/// A file, with its size and time of change when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRecord<'s> {
     pub(crate) path: &'s [u8],
@@ -37,7 +37,7 @@ pub(crate) struct PassageRecord<'s> {
     /// The heading of parts after the first.
     pub(crate) inside: &'s str,
     pub(crate) text: &'s str,
-    /// What belongs to the passage without being searched.
+    /// A text that is shown but not searched.
     pub(crate) extra: &'s str,
     pub(crate) parts: Range<u32>,
     pub(crate) terms: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Row<'s> {
 }
 
 impl Segment {
-    /// The segment in these bytes; `None` if they are not whole, or of something else.
+    /// The segment in these bytes; `None` if it is of another identity, or damaged.
     pub(crate) fn parse(bytes: Bytes, identity: &Identity) -> Option<Self> {
         let (sizes, sections) = parsed(&bytes, identity)?;
         Some(Self { bytes, sizes, sections, dimensions: identity.dimensions as usize })
@@ -193,7 +193,7 @@ impl Segment {
         (name, postings)
     }
 
-    /// The passages that have a term, and how often each has it.
+    /// The passages that have a term, with its count in each.
     pub(crate) fn postings(&self, term: &str) -> impl Iterator<Item = (u32, u32)> {
         let (mut low, mut high) = (0, self.terms());
         let mut found: &[u8] = &[];

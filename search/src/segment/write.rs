@@ -1,4 +1,4 @@
-//! A segment from the files of an older one and from new ones.
+//! Writing a segment: from files of an older one, and from new files.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::passage::Passage;
 use crate::script::Letters;
 use crate::term::counts;
 
-/// A file that shall be in a segment.
+/// A file for a new segment.
 #[derive(Debug)]
 pub(crate) struct FileDraft<'d> {
     pub(crate) path: Vec<u8>,
@@ -24,9 +24,9 @@ pub(crate) struct FileDraft<'d> {
 /// The passages of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content<'d> {
-    /// Those of this file in the older segment.
+    /// Those of this file of the older segment.
     Kept(u32),
-    /// Passages, each with what belongs to it.
+    /// Passages, each with its extra text.
     New(&'d [(Passage, String)]),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Vector {
     pub(crate) length: f32,
 }
 
-/// The sections in the making.
+/// The sections as they grow.
 #[derive(Default)]
 struct Tables {
     sizes: Sizes,
@@ -53,14 +53,14 @@ struct Tables {
     texts: Vec<u8>,
 }
 
-/// A number that a field has room for.
+/// A count or a size as a field has it; `None` if it is too large.
 fn fitting(number: usize) -> Option<u32> {
     u32::try_from(number).ok()
 }
 
-/// The bytes of a segment of `files`, which are in the order of their paths and, as far as they are
-/// kept, in that of `old`. `vectors` are those of new parts by the digest of their texts; parts without
-/// one are similar to nothing. `None` if there are more passages than a segment holds.
+/// The bytes of a segment of `files`, which are sorted by their paths. `vectors` has those of new parts
+/// by the digests of their texts; a part without one is similar to nothing. `None` if there are more
+/// passages than a segment holds.
 pub(crate) fn write(
     identity: &Identity,
     files: &[FileDraft<'_>],

@@ -1,11 +1,12 @@
-//! The journal of an index in the making: vectors by the digests of their texts, one after the other.
+//! The journal of an index that is being made: vectors with the digests of their texts, one after the
+//! other.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 8 + 16 + 4 + 4 | magic, fingerprint, elements of a vector, 0 |
 //! | 16 + 4 + 4 + n + 8 each | digest of the text, scale, length, codes, digest of the record before |
 //!
-//! A record that is cut or changed ends the journal: those before it count.
+//! A record that is incomplete or damaged ends the journal: only those before it count.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -19,7 +20,7 @@ use crate::segment::{Identity, Vector};
 const MAGIC: [u8; 8] = *b"nembjrn1";
 const HEADER: usize = 32;
 
-/// Bytes of a record without its codes.
+/// The bytes of a record besides its codes.
 const FIELDS: usize = 16 + 4 + 4 + 8;
 
 /// A journal that this process has locked.
@@ -27,7 +28,7 @@ const FIELDS: usize = 16 + 4 + 4 + 8;
 pub(crate) struct Journal {
     file: File,
     header: Vec<u8>,
-    /// The vectors of an earlier process that was ended.
+    /// The vectors that an earlier process left behind when it was killed.
     pub(crate) vectors: HashMap<u128, Vector>,
 }
 
@@ -88,7 +89,8 @@ fn check(record: &[u8]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Reads whole records; returns the length of the journal up to the first that is not.
+/// Reads the records up to the first that is incomplete or damaged; returns the length of the journal
+/// up to there.
 fn read(
     file: &File,
     header: &[u8],
@@ -121,7 +123,7 @@ fn read(
     Ok(whole)
 }
 
-/// Fills a buffer; `None` if the file ends before.
+/// Fills a buffer; `None` if the file ends first.
 fn read_whole(reader: &mut BufReader<&File>, buffer: &mut [u8]) -> io::Result<Option<()>> {
     match reader.read_exact(buffer) {
         Ok(()) => Ok(Some(())),

@@ -1,8 +1,8 @@
 //! Indices of folders in files: a segment that is replaced as a whole, and a journal of the vectors
 //! that are made for the next one.
 //!
-//! `NAME.index` is mapped and never changed in place. `NAME.journal` is locked by the process that makes
-//! the next index, holds what that has embedded so far, and is empty otherwise.
+//! `NAME.index` is mapped, and replaced rather than changed. `NAME.journal` is locked by the process that
+//! makes the next index. It has the vectors made so far, and is empty when the index is complete.
 
 mod folder;
 mod journal;
@@ -22,10 +22,10 @@ use crate::segment::{Identity, Segment};
 pub use folder::cache_folder;
 pub(crate) use journal::Journal;
 
-/// The index of a folder.
+/// The place of a folder's index.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
-    /// The folder, without links.
+    /// The indexed folder, as an absolute path without links.
     pub(crate) root: PathBuf,
     identity: Identity,
     index: PathBuf,
@@ -33,8 +33,8 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The index in `store` that has the files of `folder`: its own, or that of the nearest folder
-    /// around it that has one.
+    /// The index in `store` for the files of `folder`: that of the nearest folder that has one among
+    /// itself and those that contain it, or else its own, which is yet to be made.
     pub(crate) fn in_folder(
         store: &Path,
         folder: &Path,
@@ -65,7 +65,7 @@ impl Stored {
         &self.identity
     }
 
-    /// The index; `None` if there is none that can be trusted.
+    /// The index; `None` if there is none, or a damaged one.
     pub(crate) fn open(&self) -> Option<Segment> {
         // A link could lead to a file that others change.
         let is_file = fs::symlink_metadata(&self.index).is_ok_and(|there| there.is_file());
@@ -81,10 +81,11 @@ impl Stored {
         file.commit()
     }
 
-    /// The journal, which no other process has; waits for one that has it, after `wait` is told.
+    /// Locks the journal. If another process has locked it, calls `wait`, then waits for that process.
     pub(crate) fn lock(&self, wait: impl FnOnce()) -> Result<Journal> {
         let failed = |error| Error::writing(self.journal.display(), &error);
         if let Some(folder) = self.journal.parent() {
+            // Indices hold the texts of files.
             create_private(folder).map_err(failed)?;
         }
         Journal::open(&self.journal, &self.identity, wait).map_err(failed)
@@ -96,7 +97,7 @@ impl Stored {
         Some((there.len(), there.modified().ok()?))
     }
 
-    /// Removes the index and what the journal holds; false if there was none.
+    /// Removes the index and empties the journal; returns false if there was no index.
     pub(crate) fn remove(&self) -> Result<bool> {
         let there = self.index.exists();
         if there || self.journal.exists() {

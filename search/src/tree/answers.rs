@@ -11,7 +11,7 @@ use crate::meaning::{Meaning, compare};
 use crate::rank::{Hit, Scores};
 use crate::weight::{WEIGHT, weight_of_built_in};
 
-/// A passage that answers a query, by its best part.
+/// A passage that answers a query: its best part.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Answer<'t> {
@@ -23,7 +23,7 @@ pub struct Answer<'t> {
     pub end_line: u64,
     /// Its text.
     pub text: &'t str,
-    /// What belongs to the passage without being searched.
+    /// The extra text of the passage, such as the `id` of its record.
     pub extra: &'t str,
     /// How well it answers: the larger, the better.
     pub score: f32,
@@ -46,12 +46,12 @@ pub struct Answers<'t> {
 }
 
 impl<'t> Answers<'t> {
-    /// The first `count`.
+    /// The best `count`.
     pub fn best(&self, count: usize) -> impl Iterator<Item = &Answer<'t>> {
         self.all.iter().take(count)
     }
 
-    /// Gives the answers a second model's scores, and its order.
+    /// Replaces the scores by those of a second model, and sorts the answers by them.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl<'t> Answers<'t> {
 }
 
 impl Tree {
-    /// The passages that answer a query: the `depth` best by meaning and by words.
+    /// The passages that answer a query: among the best by meaning and the best by words.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Segments of folders that are kept in an index, which is brought up to date.
+//! Segments of folders out of their indices, which are brought up to date first.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,27 +15,27 @@ use crate::segment::{Content, FileDraft, Segment, Vector, write};
 use crate::store::{Journal, Stored};
 use crate::walk::Found;
 
-/// A file that changed so shortly before it was read may change again within the same tick of the file
-/// system's clock: it is read again next time.
+/// A file that changed less than this before it was read may change again without a later time of
+/// change, as file systems' clocks tick slowly: it is read again next time.
 const TICK: Duration = Duration::from_secs(2);
 
 /// The state of a folder's index.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexStatus {
-    /// The folder that the index is of: the one that was asked about, or one around it.
+    /// The indexed folder: the one that was asked about, or one that contains it.
     pub root: PathBuf,
     /// The number of files.
     pub files: u64,
     /// The number of passages.
     pub passages: u64,
-    /// The size of the index.
+    /// The size of the index in bytes.
     pub bytes: u64,
     /// The time when it was written.
     pub written: SystemTime,
 }
 
-/// The state of a folder's index; `None` if it has none that can be trusted.
+/// The state of a folder's index; `None` if it has none for this model, or a damaged one.
 ///
 /// # Errors
 ///
@@ -53,8 +53,7 @@ pub fn index_status(
     Ok(Some(IndexStatus { root: stored.root, files, passages, bytes, written }))
 }
 
-/// Removes a folder's index for this model, and returns the folder that it was of; `None` if there is
-/// none.
+/// Removes a folder's index for this model. Returns the indexed folder; `None` if there is no index.
 ///
 /// # Errors
 ///
@@ -68,7 +67,7 @@ pub fn drop_index(
     Ok(stored.remove()?.then_some(stored.root))
 }
 
-/// The index of a folder; `None` if none are kept.
+/// The place of a folder's index; `None` if indices are not kept.
 fn stored(folder: &Path, options: &TreeOptions, encoder: &Encoder) -> Result<Option<Stored>> {
     let Some(store) = &options.store else { return Ok(None) };
     let mut recipe = encoder.fingerprint()?.to_le_bytes().to_vec();
@@ -77,7 +76,7 @@ fn stored(folder: &Path, options: &TreeOptions, encoder: &Encoder) -> Result<Opt
     Stored::in_folder(store, folder, digest(&recipe), dimensions).map(Some)
 }
 
-/// A file of the folder, and the path that the index has it under.
+/// A file of the folder, and its path in the index.
 struct Entry<'f> {
     found: &'f Found,
     path: PathBuf,
@@ -87,7 +86,7 @@ struct Entry<'f> {
 struct Plan<'f> {
     /// In the order of their paths.
     entries: Vec<Entry<'f>>,
-    /// The file of the index that has not changed.
+    /// For each entry its number in the present index, if it has not changed since.
     kept: Vec<Option<u32>>,
 }
 
@@ -98,7 +97,7 @@ impl Plan<'_> {
 }
 
 impl Making<'_> {
-    /// A segment of a folder's files.
+    /// The segment of a folder's files: of its index if that is kept.
     pub(super) fn add_folder(&mut self, folder: &Path, found: &[Found]) -> Result<Named> {
         let Some(stored) = stored(folder, self.options, self.encoder)? else {
             return self.in_memory(found);
@@ -159,7 +158,7 @@ impl Making<'_> {
         write(stored.identity(), &drafts, old, &vectors).ok_or_else(too_many)
     }
 
-    /// Puts the index in its place; without a journal or room for it, it is in memory alone.
+    /// Replaces the index by `bytes`. If that fails, or without a journal, they stay in memory.
     fn replaced(
         &mut self,
         stored: &Stored,
@@ -184,7 +183,7 @@ impl Making<'_> {
     }
 }
 
-/// Compares the files of a folder with those of an index.
+/// Looks up which of a folder's files have not changed since `segment` was made.
 fn plan<'f>(
     stored: &Stored,
     folder: &Path,
@@ -214,7 +213,7 @@ fn plan<'f>(
     Ok(Plan { entries, kept })
 }
 
-/// The files of the plan with their paths. One that cannot be read is not among them.
+/// Drafts of the plan's files with their paths, but for files that could not be read.
 fn drafts<'d>(plan: &Plan<'_>, contents: &'d [Option<Passages>]) -> Vec<(PathBuf, FileDraft<'d>)> {
     let mut contents = contents.iter();
     let mut drafts = Vec::with_capacity(plan.entries.len());
@@ -239,8 +238,8 @@ fn is_recent(changed: u64) -> bool {
     now.saturating_sub(TICK) <= Duration::from_nanos(changed)
 }
 
-/// Adds files of the index that were not looked for this time, such as those of another type, as long
-/// as they exist.
+/// Adds the files of the old index that this search does not ask for, such as those of another type,
+/// if they still exist.
 fn add_others(
     stored: &Stored,
     old: &Segment,
@@ -260,7 +259,7 @@ fn add_others(
     }
 }
 
-/// A path out of its bytes; `None` if the system has no such paths.
+/// The path with these bytes; `None` if the system has no such paths.
 fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     #[cfg(unix)]
     {
@@ -271,7 +270,8 @@ fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// The vectors of an index that new passages may have: all, as a text may have moved.
+/// The vectors that the old index has for texts of new passages, by the texts' digests: a text may
+/// have moved to another file.
 fn vectors_of(old: &Segment, drafts: &[FileDraft<'_>]) -> HashMap<u128, Vector> {
     let mut wanted = HashSet::new();
     for draft in drafts {
@@ -296,7 +296,7 @@ fn vectors_of(old: &Segment, drafts: &[FileDraft<'_>]) -> HashMap<u128, Vector> 
     vectors
 }
 
-/// A segment with the names of the files that are searched.
+/// The segment with the names of the files that are searched.
 fn named(segment: Segment, entries: &[Entry<'_>]) -> Named {
     let of: HashMap<&[u8], &Found> = entries
         .iter()

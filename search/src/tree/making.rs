@@ -22,10 +22,10 @@ const AT_ONCE: usize = 256;
 /// Texts that are embedded between two writes to the journal: what a killed process loses.
 const A_BATCH: usize = 512;
 
-/// Passages, each with what belongs to it.
+/// Passages, each with its extra text.
 pub(super) type Passages = Vec<(Passage, String)>;
 
-/// A job that makes segments.
+/// The making of segments: what they are made with, and what came of it so far.
 pub(super) struct Making<'m> {
     pub(super) options: &'m TreeOptions,
     pub(super) encoder: &'m Encoder,
@@ -61,7 +61,7 @@ impl<'m> Making<'m> {
         })
     }
 
-    /// A segment that is kept nowhere.
+    /// The segment of these files, which is in memory alone.
     pub(super) fn in_memory(&mut self, found: &[Found]) -> Result<Named> {
         let contents = self.read(found)?;
         let (mut drafts, mut names) = (Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ impl<'m> Making<'m> {
         Ok(Named { segment, names })
     }
 
-    /// A segment of passages, each with the name of its origin.
+    /// The segment of passages that come from no file, each with the name to show for it.
     pub(super) fn add_passages(&mut self, passages: Vec<(String, Passage)>) -> Result<Named> {
         let names = passages.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
         let passages: Vec<Passages> =
@@ -126,8 +126,8 @@ impl<'m> Making<'m> {
         Ok(all)
     }
 
-    /// The vectors of all new parts by the digest of their texts: those of `known`, and those that
-    /// are made, which the journal gets.
+    /// The vectors of all new parts by the digests of their texts. Those that `known` lacks are made,
+    /// and written to the journal.
     pub(super) fn vectors(
         &mut self,
         drafts: &[FileDraft<'_>],
@@ -179,7 +179,7 @@ impl<'m> Making<'m> {
     }
 }
 
-/// A file that was found, as a draft.
+/// The draft of a file that was found.
 pub(super) fn draft<'d>(found: &Found, path: Vec<u8>, content: Content<'d>) -> FileDraft<'d> {
     FileDraft { path, size: found.size, changed: found.changed, content }
 }

@@ -44,26 +44,25 @@ pub use options::{By, Query, TreeOptions};
 #[derive(Debug, Default)]
 pub struct Tree {
     live: Live,
-    /// What could not be read, and what the user may not expect of the index.
+    /// Warnings: files that could not be read, an index that could not be kept.
     pub warnings: Vec<String>,
-    /// The errors of parts of files that could not be used.
+    /// An error for each part of a file, such as a line of JSON, that could not be used.
     pub left_out: Vec<String>,
-    /// Texts that were embedded for it.
+    /// The number of texts that had to be embedded.
     pub embedded: u64,
-    /// The tokens of those.
+    /// The number of tokens of these texts.
     pub tokens: u64,
 }
 
-/// What is read into one segment.
+/// The files of one segment.
 enum Group {
     Given(Vec<Found>),
     Folder(PathBuf, Vec<Found>),
 }
 
 impl Tree {
-    /// Opens files and folders; `-` is for a [`Reader`]. With a folder for indices in the options,
-    /// the folders' passages and vectors are kept in it, and what has changed since is brought up to
-    /// date.
+    /// Opens files and folders. If [`TreeOptions::store`] names a folder, the passages and vectors of
+    /// every folder are kept in an index there, and only files that have changed since are read.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl Tree {
         Self::open_with(paths, options, encoder, &TextsOnly, observer)
     }
 
-    /// The same where `reader` reads some of the files.
+    /// As [`open`](Self::open), but `reader` reads the files that are no plain texts, and `-`.
     ///
     /// # Errors
     ///
@@ -107,7 +106,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Passages of texts that are in no file, each with the name of its origin.
+    /// A tree of passages that come from no file, each with the name to show for it.
     ///
     /// # Errors
     ///
@@ -124,13 +123,13 @@ impl Tree {
         Ok(Self { live: Live::new(vec![named]), ..Self::default() })
     }
 
-    /// The number of passages, equal ones once.
+    /// The number of different passages.
     #[must_use]
     pub const fn passages(&self) -> usize {
         self.live.count()
     }
 
-    /// The files in their order: those of a folder together.
+    /// Finds the files, in the order of `paths`: each folder's are a group.
     fn groups(&mut self, paths: &[impl AsRef<Path>], options: &TreeOptions) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
         for path in paths.iter().map(AsRef::as_ref) {

@@ -11,14 +11,15 @@ use crate::walk::Walk;
 /// The files of a tree, and the way that they are read.
 #[derive(Clone, Debug)]
 pub struct TreeOptions {
-    /// The files of folders that are wanted.
+    /// Which files of folders are wanted.
     pub walk: Walk,
-    /// The way that texts become passages.
+    /// How texts are cut into passages.
     pub cutting: Cutting,
-    /// The folder where indices are kept, such as [`cache_folder`](crate::cache_folder); without
-    /// one, everything is embedded again.
+    /// The folder where indices are kept, such as [`cache_folder`](crate::cache_folder). Without one,
+    /// every text is embedded again.
     pub store: Option<PathBuf>,
-    /// Makes dense vectors, without which passages are found by words and sparse vectors alone.
+    /// True if dense vectors are made. Without them passages are found only by words and sparse
+    /// vectors.
     pub vectors: bool,
 }
 
@@ -46,16 +47,16 @@ pub enum By {
 pub struct Query<'q> {
     /// Its words.
     pub text: &'q str,
-    /// The way that passages are found.
+    /// How passages are found.
     pub by: By,
-    /// The kind of vectors; what the model is made for if there is none.
+    /// The kind of vectors; if `None`, the kind that the model is made for.
     pub vectors: Option<VectorKind>,
-    /// The share of meaning beside words; [`WEIGHT`](crate::WEIGHT) if there is none.
+    /// The share of meaning in scores, from 0 to 1; if `None`, [`WEIGHT`](crate::WEIGHT).
     pub weight: Option<f32>,
     /// True if the model is the built-in one, whose meaning counts less beside words for other
     /// languages than English.
     pub is_built_in: bool,
-    /// The passages that count by each kind of score.
+    /// The number of best passages by words, and by meaning, that are ranked together.
     pub depth: usize,
 }
 

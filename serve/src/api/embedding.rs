@@ -1,4 +1,4 @@
-//! Texts to embed, whatever the interface.
+//! Texts to embed, of every interface.
 
 use nanoembed::{Encoder, Prefix};
 
@@ -81,7 +81,7 @@ impl Wanted {
     }
 }
 
-/// The token ids of texts. Texts that are too long are cut if that is wanted, and else refused.
+/// The token ids of texts. Texts that are too long are cut if `truncate`, otherwise refused.
 pub(super) fn tokenized(
     name: &str,
     encoder: &Encoder,
@@ -128,7 +128,7 @@ fn check_ids(
     Ok(())
 }
 
-/// The vectors of so many texts.
+/// The vectors of `texts` texts.
 pub(super) fn rows(output: &Option<Output>, texts: usize) -> impl Iterator<Item = &[f32]> {
     let values = match output {
         Some(Output::Vectors(values)) => &values[..],

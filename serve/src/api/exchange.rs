@@ -1,4 +1,5 @@
-//! From a request to its answer: key, place, body, work.
+//! The steps from a request to its answer: check the key, take a place, read the body, have the models
+//! work, write the answer.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,7 +20,7 @@ use super::{App, origin};
 use crate::place::Place;
 use crate::turn::{Output, Work};
 
-/// An endpoint that takes JSON and answers with JSON, in two steps with the models between them.
+/// An endpoint that takes JSON and answers with JSON. The models work between its two steps.
 pub(super) trait Endpoint: Send + Sized + 'static {
     /// The path.
     const PATH: &'static str;
@@ -67,13 +68,13 @@ pub(super) async fn get_page(
     app.finish(("GET", path, shape), allowed.map(|()| page(&app)), start)
 }
 
-/// Answers a request to a path that there is none of.
+/// Answers a request to an unknown path.
 pub(super) async fn no_endpoint(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let failure = Failure::no_endpoint(request.uri().path());
     app.finish(("?", "other", Shape::OpenAi), Err(failure), Instant::now())
 }
 
-/// Answers a request by a method that a path does not have.
+/// Answers a request with a method that the path does not support.
 pub(super) async fn no_method(State(app): State<Arc<App>>, request: Request) -> Response<Body> {
     let failure = Failure::no_method(request.method().as_str(), request.uri().path());
     app.finish(("?", "other", Shape::OpenAi), Err(failure), Instant::now())
@@ -97,7 +98,7 @@ impl App {
         is_right.then_some(()).ok_or_else(Failure::no_key)
     }
 
-    /// The response of an answer, counted and noted.
+    /// Makes the response of an answer, counts it and tells the observer.
     fn finish(
         &self,
         (method, path, shape): (&str, &'static str, Shape),
@@ -130,7 +131,7 @@ impl App {
     }
 }
 
-/// The answer of an endpoint. A client that goes away drops this, and with it the work.
+/// The answer of an endpoint. If the client disconnects, this is dropped, and the work with it.
 async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u8>, Failure> {
     let limits = app.options.limits;
     let (head, body) = request.into_parts();
@@ -199,7 +200,7 @@ async fn collect(mut body: Body, most: usize) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Reads a body up to some bytes, and forgets it.
+/// Reads a body and drops it, up to `most` bytes.
 async fn discard(mut body: Body, most: usize) {
     let mut bytes = 0;
     while let Some(Ok(frame)) = next_frame(&mut body).await {

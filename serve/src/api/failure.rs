@@ -19,9 +19,9 @@ pub(super) enum Shape {
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// The body is no JSON, or has other members.
+    /// The body is not JSON, or not of the expected form.
     Unreadable,
-    /// A member has a value that the model or the server does not have.
+    /// A member has a value that is not accepted.
     Invalid,
     /// There is nothing to do.
     Empty,
@@ -62,7 +62,7 @@ impl Failure {
         Self::new(Cause::Unreadable, "the body of the request is incomplete")
     }
 
-    /// A member is wrong; the message goes on from its name.
+    /// A member is wrong. `message` continues the sentence that its name begins.
     pub(super) fn invalid(param: &'static str, message: impl std::fmt::Display) -> Self {
         let failure = Self::new(Cause::Invalid, format!("`{param}` {message}"));
         Self { param: Some(param), ..failure }
@@ -124,7 +124,7 @@ impl Failure {
         Self::new(Cause::Failed, message)
     }
 
-    /// True if people who run the server should know of it.
+    /// True if it is the server's own fault, of which those who run it should know.
     pub(super) fn is_own(&self) -> bool {
         self.cause == Cause::Failed
     }
@@ -202,7 +202,7 @@ impl Failure {
     }
 }
 
-/// Of the models: arguments that they do not have are the client's fault, all else is the server's.
+/// Errors of models: wrong arguments are the client's fault, all others the server's.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.kind() {

@@ -2,12 +2,12 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `exchange` | from a request to its answer: key, place, body, work |
+//! | `exchange` | the steps from a request to its answer |
 //! | `origin` | requests of other sites |
 //! | `failure` | errors, in the shape of each interface |
 //! | `input` | texts and token ids, as requests have them |
-//! | `embedding` | texts to embed, whatever the interface |
-//! | `ranking` | texts to rank, whatever the interface |
+//! | `embedding` | texts to embed, of every interface |
+//! | `ranking` | texts to rank, of every interface |
 //! | `base64` | vectors as base64 |
 //! | `openai`, `ollama`, `inference`, `rerank` | interfaces of OpenAI; Ollama; text-embeddings-inference; Jina and Cohere |
 //! | `own` | health, metrics, the description of the interface |
@@ -39,14 +39,14 @@ use crate::queue::Queue;
 use exchange::{Endpoint, Page, get_page, post_to};
 use failure::{Failure, Shape};
 
-/// What endpoints share.
+/// What all endpoints share.
 pub(crate) struct App {
     pub(crate) models: Models,
     pub(crate) options: Options,
     pub(crate) places: Arc<Places>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) queue: Queue,
-    /// True if every program of the machine can connect, and no key is asked for.
+    /// True if there is a port and no key: any program of the machine can send requests.
     has_open_port: bool,
 }
 
@@ -68,7 +68,8 @@ impl App {
         })
     }
 
-    /// The model called `name`, or the first that `can` do something; `does` says what.
+    /// The model called `name`, or the first for which `can` finds something. `does` completes "the
+    /// model does not …".
     fn model<T>(
         &self,
         name: Option<&str>,

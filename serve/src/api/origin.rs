@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 
 use super::failure::Failure;
 
-/// Rejects requests of other sites, where no key does.
+/// Rejects requests of other sites: needed where no key is asked for.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), Failure> {
     for name in [header::HOST, header::ORIGIN] {
         let Some(value) = text(headers, &name) else { continue };

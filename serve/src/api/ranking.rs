@@ -1,4 +1,4 @@
-//! Texts to rank, whatever the interface.
+//! Texts to rank, of every interface.
 
 use nanoembed::Score;
 
@@ -23,7 +23,7 @@ pub(super) struct Ranked {
 }
 
 impl Ranking {
-    /// Chooses the model; what it is to do.
+    /// Chooses the model. Returns the work for it, too.
     pub(super) fn prepare(
         app: &App,
         model: Option<&str>,
@@ -41,7 +41,8 @@ impl Ranking {
         Ok((ranking, Work::Score { model, query: query.into(), texts }))
     }
 
-    /// The texts, the best first, among equals the first; and the tokens that were read.
+    /// The texts by their scores, the best first, equal ones in their own order; and the number of
+    /// tokens.
     pub(super) fn ranked(&self, output: Option<Output>) -> Result<(Vec<Ranked>, usize), Failure> {
         let Some(Output::Scores(scores)) = output else {
             return Err(Failure::failed("there are no scores"));

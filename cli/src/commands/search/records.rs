@@ -1,4 +1,4 @@
-//! Files that are read as the command line has it: stdin, and records in lines of JSON or rows.
+//! Reads stdin, and files of records: lines of JSON or rows of CSV.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::Search;
 use crate::error::{Error, Result, name_of};
 use crate::input::{FormArgs, LineFormat, Lines, OnError, Reader as LineReader, read};
 
-/// A reader of stdin and records.
+/// Reads stdin and files of records.
 pub(in crate::commands) struct Records {
     cutting: Cutting,
-    /// True if files that were named have records.
+    /// True if the files that were named have records, whatever their endings.
     are_given: bool,
-    /// Readers of records in files that were named, and in files of folders.
+    /// Reads records in files that were named. `walked` does so in files of folders.
     given: LineReader,
     walked: LineReader,
     stdin: Mutex<Option<String>>,
@@ -35,7 +35,7 @@ impl Records {
         })
     }
 
-    /// A reader of what folders have.
+    /// With the usual options, for files of folders.
     pub(in crate::commands) fn usual() -> Result<Self> {
         let form = FormArgs::usual();
         Ok(Self {
@@ -59,7 +59,7 @@ impl Records {
         is_said || self.cutting.form.is_none() && Form::for_path(path) == Form::JsonLines
     }
 
-    /// The texts of JSON lines or rows, whatever their own lines.
+    /// The texts of a file's records, each as one passage.
     fn records(&self, found: &Found, encoder: &Encoder) -> Result<Content> {
         let mut content = Content::default();
         let reader = if found.is_given { &self.given } else { &self.walked };

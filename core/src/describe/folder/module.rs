@@ -23,7 +23,7 @@ pub(super) enum ModuleKind {
     Dense,
     /// A linear layer that is applied to each token's vector.
     TokenDense,
-    /// The choice of the tokens whose vectors count.
+    /// A MultiVectorMask: it chooses the tokens whose vectors count.
     TokenMask,
     /// The scaling of each token's vector to length 1.
     TokenNormalize,

@@ -47,7 +47,7 @@ pub struct ModuleList<'a> {
     pub normalize: bool,
     /// True if the modules are applied to the vector of each token, and nothing pools these.
     pub take_tokens: bool,
-    /// The choice of the tokens whose vectors count, if a module makes it.
+    /// The settings of a MultiVectorMask module: which tokens' vectors count.
     pub mask: Option<TokenMask<'a>>,
     /// True if the result is class scores.
     pub give_scores: bool,

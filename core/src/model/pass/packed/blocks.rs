@@ -67,7 +67,7 @@ where
     }
 }
 
-/// The second half of a layer for a block of tokens.
+/// The second half of a layer over one block of tokens, with the memory of its job.
 pub(super) struct Block<'b, 'a, 's, L, W: ?Sized, P: ?Sized> {
     pub(super) pass: &'b Pass<'a, L, W, P>,
     pub(super) layer: (usize, &'b Layer),

@@ -237,7 +237,7 @@ where
         Ok(())
     }
 
-    /// The head with copies of the keys and values of one text, one after the other.
+    /// The head with contiguous copies of one text's keys and values.
     fn with_own_keys<'m>(
         &self,
         head: &Head<'m>,
