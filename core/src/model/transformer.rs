@@ -81,7 +81,7 @@ impl<'a> TransformerSource<'a> {
             return Err(fault(error, "model_type"));
         };
         let unsupported = Error::without_offset(ErrorKind::UnsupportedSetting);
-        if modules.take_tokens {
+        if modules.late.is_some() {
             return Err(fault(unsupported, "query_prefix"));
         }
         if modules.splade.is_some() {

@@ -7,9 +7,11 @@ use super::late_interaction::{
 };
 use super::texts::{ReadText, TextPath, Texts};
 use super::{ARTIFACT, CONFIG};
+use crate::error::{Error, ErrorKind};
+use crate::leaf;
 use crate::limit::Limit;
 use crate::model::{DenseActivation, DenseSettings};
-use crate::text::json::{Object, Read};
+use crate::text::json::{Fault, Object, Read};
 
 const CLASS: &str = "HF_ColBERT";
 
@@ -71,21 +73,31 @@ pub(super) struct Artifact<'a> {
 impl<'a> Artifact<'a> {
     /// Reads the settings; `None` for models of other classes.
     pub(super) fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Option<Self>> {
+        const CLASSES: &str = "architectures";
         let path = TextPath::own(CONFIG);
         let Some(text) = path.text(texts)? else { return Ok(None) };
         let width = path.object(text, |config| {
-            let is_colbert = config.items("architectures")?.any(|class| class.is_text(CLASS));
+            let is_colbert = config.items(CLASSES)?.any(|class| class.is_text(CLASS));
             if is_colbert { config.integer("hidden_size") } else { Ok(None) }
         });
         // Whoever reads the whole configuration says what is wrong with it.
         let Some(width) = width.ok().flatten() else { return Ok(None) };
+        let leaf = leaf::Pipeline::built_in().map_err(|_| {
+            let error = Error::new(0, ErrorKind::UnsupportedSetting);
+            let only = "the build leaves out models of this kind";
+            path.fault(Fault { error, key: CLASSES, only })
+        })?;
         let width = usize::try_from(width).unwrap_or(usize::MAX);
         let path = TextPath::own(ARTIFACT);
         let text = path.text(texts)?.unwrap_or("{}");
-        path.object(text, |artifact| Self::from_object(artifact, width)).map(Some)
+        path.object(text, |artifact| Self::from_object(artifact, width, leaf)).map(Some)
     }
 
-    fn from_object(artifact: &Object<'a>, width: usize) -> Read<'a, Self> {
+    fn from_object(
+        artifact: &Object<'a>,
+        width: usize,
+        built_in: leaf::Pipeline,
+    ) -> Read<'a, Self> {
         const SIZE: &str = "dim";
         for (name, usual) in [("similarity", "cosine"), ("interaction", "colbert")] {
             artifact.neutral(name, "only the usual one is done", |value| value.is_text(usual))?;
@@ -112,6 +124,7 @@ impl<'a> Artifact<'a> {
                 expansion: Some(Expansion { length, is_attended, token: None }),
                 skipped: Skipped::Punctuation,
                 origin: LateOrigin::Artifact,
+                built_in,
             },
             layer: DenseSettings {
                 inputs: width,
@@ -124,7 +137,7 @@ impl<'a> Artifact<'a> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "pipeline"))]
 mod tests {
     use super::*;
     use crate::error::ErrorKind::{BadMetadata, UnsupportedSetting};
@@ -134,7 +147,8 @@ mod tests {
     #[test]
     fn what_is_not_stated_is_as_in_colbert_v2() {
         let object = Object::new(Value::parse("{}", 0).unwrap()).unwrap();
-        let Artifact { late_interaction, layer } = Artifact::from_object(&object, 48).unwrap();
+        let Artifact { late_interaction, layer } =
+            Artifact::from_object(&object, 48, leaf::Pipeline::BuiltIn).unwrap();
         let LateInteraction { query, document, expansion, .. } = late_interaction;
         assert_eq!((query.prefix, query.length, query.skips), ("[unused0]", Some(32), false));
         assert_eq!((document.prefix, document.length, document.skips), ("[unused1]", None, true));
@@ -153,6 +167,8 @@ mod tests {
             ("odd", "@1", UnsupportedSetting, "odd"),
         ];
         let usual = [("dim", "96"), ("nbits", "2"), ("similarity", "\"cosine\"")];
-        check(&usual, &rows, |config| Artifact::from_object(config, 48).map(drop));
+        check(&usual, &rows, |config| {
+            Artifact::from_object(config, 48, leaf::Pipeline::BuiltIn).map(drop)
+        });
     }
 }

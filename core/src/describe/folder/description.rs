@@ -1,17 +1,16 @@
 //! The description of a model that embeds or compares texts.
 
 use super::adapter::ADAPTER;
-use super::artifact::Artifact;
 use super::chat_template::{CHAT_TEMPLATE, TemplateForm, TemplateText};
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
-use super::late_interaction::{LateInteraction, LateSettings};
+use super::late_interaction::{LateInteraction, LateModules, LateSettings};
 use super::logit_score::check_tokens;
 use super::masked_models::refuse_masked;
 use super::modules::{ModuleList, Output};
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
-use super::{CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Origin, SENTENCE_BERT_CONFIG};
+use super::{CONFIG, Origin, SENTENCE_BERT_CONFIG};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::model::{DenseActivation, FamilyModel, MaskedModel, PoolingMode};
@@ -87,7 +86,7 @@ impl<'a> Description<'a> {
         }
         let mut late = LateSettings::default();
         let read = |settings: &_| {
-            if modules.mask.is_some() {
+            if let Some(LateModules::Masked(_)) = modules.late {
                 late = LateSettings::from_object(settings)?;
             }
             EncoderSettings::from_object(settings, modules.taken)
@@ -104,7 +103,7 @@ impl<'a> Description<'a> {
         if adapter.is_some() && matches!(kind, Kind::Transformer(_)) {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
-        if modules.take_tokens
+        if modules.late.is_some()
             && late.names_no_token()
             && let Some(text) = tokenizer
         {
@@ -121,8 +120,9 @@ impl<'a> Description<'a> {
             template: None,
         };
         described.take_scores(texts)?;
-        if described.modules.take_tokens {
-            described.late_interaction = Some(described.read_late_interaction(texts, late)?);
+        if let Some(modules) = described.modules.late {
+            let read = described.read_late_interaction(texts, modules, late)?;
+            described.late_interaction = Some(read);
         }
         if leaf::Families::built_in().is_ok() {
             described.template = described.read_template(texts)?;
@@ -150,37 +150,23 @@ impl<'a> Description<'a> {
         Ok(())
     }
 
-    /// Reads the tokens of texts in a model whose modules take the vector of each token.
+    /// The tokens of texts in a model for late interaction.
     fn read_late_interaction(
         &self,
         texts: &dyn Texts<'a>,
+        modules: LateModules<'a>,
         settings: LateSettings<'a>,
     ) -> ReadText<'a, LateInteraction<'a>> {
-        let prompts = FolderPrompts::read(texts, true)?;
-        let refuse = |name, key, only| {
-            let error = Error::new(0, ErrorKind::UnsupportedSetting);
-            Err(TextPath::own(name).fault(Fault { error, key, only }))
-        };
-        let artifact = match self.modules.origin {
-            Origin::Artifact => Artifact::read(texts)?,
-            _ => None,
-        };
-        let read = match (self.modules.mask, artifact) {
-            (Some(_), _) | (_, Some(_)) if prompts.late_interaction.is_some() => {
-                let only = "other files of the model state what `query_prefix`, `query_length` and their like do";
-                return refuse(CONFIG_SENTENCE_TRANSFORMERS, "query_prefix", only);
-            }
-            (Some(mask), _) => LateInteraction::from_modules(settings, mask),
-            (_, Some(artifact)) => artifact.late_interaction,
-            _ => prompts.late_interaction.unwrap_or(LateInteraction::PYLATE),
-        };
+        let stated = FolderPrompts::read(texts, true)?.late_interaction;
+        let read = modules.with_settings(settings, stated)?;
         let Kind::Transformer(family) = &self.kind else { return Ok(read) };
         let reach = family.config.attention.window.map_or(usize::MAX, |window| window.reach);
         match read.expansion {
             Some(it) if !it.is_attended && it.length > reach.saturating_add(1) => {
                 let only = "a token at a query's end would attend to none in a layer with a window";
                 let (file, [.., key]) = read.origin.settings();
-                refuse(file, key, only)
+                let error = Error::new(0, ErrorKind::UnsupportedSetting);
+                Err(TextPath::own(file).fault(Fault { error, key, only }))
             }
             _ => Ok(read),
         }

@@ -1,9 +1,12 @@
 //! The tokens of texts for late interaction: as PyLate states them in
 //! `config_sentence_transformers.json`, or sentence-transformers in the settings of its modules.
 
+use super::texts::{ReadText, TextPath};
 use super::{ARTIFACT, CONFIG_SENTENCE_TRANSFORMERS, SENTENCE_BERT_CONFIG};
+use crate::error::{Error, ErrorKind};
+use crate::leaf;
 use crate::limit::Limit;
-use crate::text::json::{LexemeKind, Object, Read, Value};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
 
 /// The members by which PyLate states them.
 const MEMBERS: [&str; 7] = [
@@ -30,6 +33,41 @@ pub struct LateInteraction<'a> {
     pub skipped: Skipped<'a>,
     /// The files that state all this.
     pub origin: LateOrigin,
+    pub(super) built_in: leaf::Pipeline,
+}
+
+/// What the modules of a model for late interaction state of the tokens of texts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LateModules<'a> {
+    /// Nothing: a Dense of PyLate is among them, and `config_sentence_transformers.json` states it.
+    PyLate(#[doc(hidden)] leaf::Pipeline),
+    /// The tokens whose vectors count; the settings of the encoder's module state the rest.
+    Masked(TokenMask<'a>),
+    /// All of it: they are those of `artifact.metadata`.
+    Artifact(LateInteraction<'a>),
+}
+
+impl<'a> LateModules<'a> {
+    /// The tokens of texts by these modules, the settings of the encoder's module and what
+    /// `config_sentence_transformers.json` states.
+    pub(super) fn with_settings(
+        self,
+        settings: LateSettings<'a>,
+        stated: Option<LateInteraction<'a>>,
+    ) -> ReadText<'a, LateInteraction<'a>> {
+        match (self, stated) {
+            (Self::PyLate(leaf), stated) => Ok(stated.unwrap_or(LateInteraction::pylate(leaf))),
+            (Self::Masked(mask), None) => Ok(LateInteraction::from_modules(settings, mask)),
+            (Self::Artifact(stated), None) => Ok(stated),
+            (_, Some(_)) => {
+                let error = Error::new(0, ErrorKind::UnsupportedSetting);
+                let only = "other files of the model state what `query_prefix`, `query_length` and their like do";
+                let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+                Err(path.fault(Fault { error, key: MEMBERS[0], only }))
+            }
+        }
+    }
 }
 
 /// The files that state the tokens of late interaction.
@@ -101,18 +139,24 @@ pub const PUNCTUATION: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
 impl<'a> LateInteraction<'a> {
     /// The defaults of PyLate.
-    pub(super) const PYLATE: Self = Self {
-        query: SideTokens { prefix: "[Q] ", length: Some(32), skips: false },
-        document: SideTokens { prefix: "[D] ", length: Some(180), skips: true },
-        expansion: Some(Expansion { length: 32, is_attended: false, token: None }),
-        skipped: Skipped::Punctuation,
-        origin: LateOrigin::PyLate,
-    };
+    pub(super) const fn pylate(built_in: leaf::Pipeline) -> Self {
+        Self {
+            query: SideTokens { prefix: "[Q] ", length: Some(32), skips: false },
+            document: SideTokens { prefix: "[D] ", length: Some(180), skips: true },
+            expansion: Some(Expansion { length: 32, is_attended: false, token: None }),
+            skipped: Skipped::Punctuation,
+            origin: LateOrigin::PyLate,
+            built_in,
+        }
+    }
 
     /// Reads the members of PyLate; `None` if there are none.
-    pub(super) fn from_config(config: &Object<'a>) -> Read<'a, Option<Self>> {
+    pub(super) fn from_config(
+        config: &Object<'a>,
+        built_in: leaf::Pipeline,
+    ) -> Read<'a, Option<Self>> {
         let [query, document, query_length, document_length, expands, attends, skipped] = MEMBERS;
-        let usual = Self::PYLATE;
+        let usual = Self::pylate(built_in);
         let side = |prefix, length, usual: SideTokens<'a>| -> Read<'a, SideTokens<'a>> {
             let prefix = config.text(prefix)?.unwrap_or(usual.prefix);
             Ok(SideTokens {
@@ -145,6 +189,7 @@ impl<'a> LateInteraction<'a> {
             expansion,
             skipped: Skipped::Listed(mask.skipped),
             origin: LateOrigin::Modules,
+            built_in: mask.built_in,
         }
     }
 }
@@ -198,10 +243,11 @@ pub struct TokenMask<'a> {
     skipped: Option<Value<'a>>,
     skips_in_queries: bool,
     skips_in_documents: bool,
+    built_in: leaf::Pipeline,
 }
 
 impl<'a> TokenMask<'a> {
-    pub(super) fn from_config(config: &Object<'a>) -> Read<'a, Self> {
+    pub(super) fn from_config(config: &Object<'a>, built_in: leaf::Pipeline) -> Read<'a, Self> {
         const TASKS: &str = "skiplist_tasks";
         let skipped = words(config, "skiplist_words")?;
         let only = "only the tokens of texts are compared";
@@ -221,6 +267,7 @@ impl<'a> TokenMask<'a> {
             skipped,
             skips_in_queries: has("query"),
             skips_in_documents: tasks.is_none() || has("document"),
+            built_in,
         })
     }
 }
@@ -246,11 +293,13 @@ fn words<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, Option<Value<'
     Err(config.bad(name, "a list of texts is needed"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "pipeline"))]
 mod tests {
     use super::*;
     use crate::error::ErrorKind::{BadMetadata, UnsupportedSetting};
     use crate::text::json::tests::check;
+
+    const BUILT_IN: leaf::Pipeline = leaf::Pipeline::BuiltIn;
 
     fn object(text: &str) -> Object<'_> {
         Object::new(Value::parse(text, 0).unwrap()).unwrap()
@@ -259,14 +308,14 @@ mod tests {
     #[test]
     fn what_is_not_stated_is_as_in_pylate() {
         let none = object(r#"{"prompts": {}}"#);
-        assert!(LateInteraction::from_config(&none).unwrap().is_none());
+        assert!(LateInteraction::from_config(&none, BUILT_IN).unwrap().is_none());
         let some = object(r#"{"query_length": 48, "do_query_expansion": false}"#);
-        let found = LateInteraction::from_config(&some).unwrap().unwrap();
+        let found = LateInteraction::from_config(&some, BUILT_IN).unwrap().unwrap();
         assert_eq!((found.query.prefix, found.document.prefix), ("[Q] ", "[D] "));
         assert_eq!((found.query.length, found.document.length), (Some(48), Some(180)));
         assert_eq!((found.expansion, found.skipped), (None, Skipped::Punctuation));
         let some = object(r#"{"query_length": 48}"#);
-        let found = LateInteraction::from_config(&some).unwrap().unwrap();
+        let found = LateInteraction::from_config(&some, BUILT_IN).unwrap().unwrap();
         let expansion = Expansion { length: 48, is_attended: false, token: None };
         assert_eq!(found.expansion, Some(expansion));
     }
@@ -283,7 +332,7 @@ mod tests {
             ("skiplist_words", "@[1]", BadMetadata, "skiplist_words"),
         ];
         let usual = [("query_prefix", "\"[Q] \"")];
-        check(&usual, &rows, |config| LateInteraction::from_config(config).map(drop));
+        check(&usual, &rows, |config| LateInteraction::from_config(config, BUILT_IN).map(drop));
     }
 
     #[test]
@@ -326,7 +375,7 @@ mod tests {
     #[test]
     fn masks_skip_words_on_some_sides() {
         let sides = |text| {
-            let mask = TokenMask::from_config(&object(text)).unwrap();
+            let mask = TokenMask::from_config(&object(text), BUILT_IN).unwrap();
             (mask.skips_in_queries, mask.skips_in_documents)
         };
         assert_eq!(sides(r#"{"skiplist_words": ["."]}"#), (false, true));
@@ -340,6 +389,6 @@ mod tests {
             ("odd", "@1", UnsupportedSetting, "odd"),
         ];
         let usual = [("skiplist_words", "[]"), ("keep_only_token_ids", "null")];
-        check(&usual, &rows, |config| TokenMask::from_config(config).map(drop));
+        check(&usual, &rows, |config| TokenMask::from_config(config, BUILT_IN).map(drop));
     }
 }

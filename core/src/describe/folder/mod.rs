@@ -47,7 +47,8 @@ pub use description::{Description, Kind, MASK_TOKENS, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;
 pub use late_interaction::{
-    Expansion, LateInteraction, LateOrigin, PUNCTUATION, SideTokens, Skipped, TokenMask,
+    Expansion, LateInteraction, LateModules, LateOrigin, PUNCTUATION, SideTokens, Skipped,
+    TokenMask,
 };
 pub use modules::HeadModules;
 pub use modules::{Base, ModuleList, Origin};

@@ -3,7 +3,7 @@
 
 use super::artifact::Artifact;
 use super::dense::layer_norm;
-use super::late_interaction::TokenMask;
+use super::late_interaction::{LateModules, TokenMask};
 use super::logit_score::logit_score;
 use super::module::{INPUT, MOST_MODULES, Module, ModuleKind, TOKENS, check_normalize};
 use super::pooling::PoolingSettings;
@@ -45,10 +45,9 @@ pub struct ModuleList<'a> {
     pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
-    /// True if the modules are applied to the vector of each token, and nothing pools these.
-    pub take_tokens: bool,
-    /// The settings of a MultiVectorMask module: which tokens' vectors count.
-    pub mask: Option<TokenMask<'a>>,
+    /// Set if the modules are applied to the vector of each token, and nothing pools these: what they
+    /// state of late interaction.
+    pub late: Option<LateModules<'a>>,
     /// True if the result is class scores.
     pub give_scores: bool,
     /// The tokens whose logits are the score of a causal model, and the module's folder.
@@ -129,20 +128,18 @@ impl<'a> ModuleList<'a> {
         let list = LIST.value(text)?;
         check_list(list)?;
         let mut modules = Self { origin: Origin::List, list: list.offset(), ..Self::NONE };
-        let (mut last, mut is_pylate) = (None, false);
+        let mut last = None;
         for item in list.items() {
-            let module = module(item)?;
-            is_pylate |= module.kind == ModuleKind::TokenDense;
-            last = modules.add(texts, &module, last)?;
+            last = modules.add(texts, &module(item)?, last)?;
         }
         if matches!(last, None | Some(ModuleKind::Words)) {
             return Err(modules.do_not_pool());
         }
-        let only = match modules.mask {
-            None if modules.take_tokens && !is_pylate => {
+        let only = match modules.late {
+            None if matches!(last, Some(ModuleKind::TokenDense | ModuleKind::TokenNormalize)) => {
                 "only a model with a MultiVectorMask compares the vectors of tokens"
             }
-            Some(_) if !modules.normalize => {
+            Some(LateModules::Masked(_)) if !modules.normalize => {
                 "only vectors of length 1 are compared: a module has to normalize those of tokens"
             }
             _ => return Ok(modules),
@@ -160,7 +157,7 @@ impl<'a> ModuleList<'a> {
         if self.base != Base::Transformer {
             return refuse("only vectors of a transformer are cut");
         }
-        if self.splade.is_some() || self.take_tokens {
+        if self.splade.is_some() || self.late.is_some() {
             return refuse("only dense vectors are cut");
         }
         if self.pooling.is_none() || self.give_scores {
@@ -224,8 +221,7 @@ impl<'a> ModuleList<'a> {
         pooling: None,
         head: heapless::Vec::new(),
         normalize: false,
-        take_tokens: false,
-        mask: None,
+        late: None,
         give_scores: false,
         token_score: None,
         splade: None,
@@ -238,12 +234,14 @@ impl<'a> ModuleList<'a> {
         if leaf::Families::built_in().is_err() {
             return Ok(Self { normalize: true, ..Self::NONE });
         }
-        if let Some(Artifact { layer: settings, .. }) = Artifact::read(texts)? {
+        if let Some(artifact) = Artifact::read(texts)? {
             let mut head = heapless::Vec::new();
+            let settings = artifact.layer;
             // There is room for every module.
             let _ = head.push(HeadModule::Dense(DenseModule { folder: "", settings }));
-            let (origin, normalize, take_tokens) = (Origin::Artifact, true, true);
-            return Ok(Self { origin, head, normalize, take_tokens, ..Self::NONE });
+            let late = Some(LateModules::Artifact(artifact.late_interaction));
+            let origin = Origin::Artifact;
+            return Ok(Self { origin, head, normalize: true, late, ..Self::NONE });
         }
         let path = TextPath { folder: USUAL_POOLING, name: CONFIG };
         let (origin, pooling) = match path.text(texts)? {
@@ -256,7 +254,7 @@ impl<'a> ModuleList<'a> {
     /// Returns true if the list contains only a transformer, which yields a vector for each token,
     /// or the scores of its own head.
     pub(super) const fn are_transformer_alone(&self) -> bool {
-        let is_followed = self.pooling.is_some() || self.splade.is_some() || self.take_tokens;
+        let is_followed = self.pooling.is_some() || self.splade.is_some() || self.late.is_some();
         !is_followed && matches!(self.base, Base::Transformer)
     }
 
@@ -305,23 +303,20 @@ impl<'a> ModuleList<'a> {
         if matches!(kind, K::Dense | K::LayerNorm) && core::mem::take(&mut self.normalize) {
             let _ = self.head.push(HeadModule::Normalize);
         }
+        let left_out = |_: Error| misplaced(module, "the build leaves out modules of this kind");
         match kind {
-            K::Pooling
-            | K::Dense
-            | K::TokenDense
-            | K::TokenMask
-            | K::TokenNormalize
-            | K::LayerNorm
-            | K::LogitScore
-            | K::Splade
-                if leaf::Families::built_in().is_err() =>
-            {
-                return Err(misplaced(module, "the build leaves out modules of this kind"));
+            K::Pooling | K::Dense | K::LayerNorm => {
+                leaf::Families::built_in().map_err(left_out)?;
             }
+            K::TokenNormalize | K::LogitScore | K::Splade => {
+                leaf::Pipeline::built_in().map_err(left_out)?;
+            }
+            _ => {}
+        }
+        match kind {
             K::Transformer | K::Masked => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
             K::Words => {
-                let left_out = |_| misplaced(module, "the build leaves out modules of this kind");
                 let part = leaf::WordTables::built_in().map_err(left_out)?;
                 let limit = word_limit(texts, folder)?;
                 (self.base, self.folder) = (Base::Words { limit, part }, folder);
@@ -344,17 +339,22 @@ impl<'a> ModuleList<'a> {
                 }
             }
             K::TokenDense => {
+                let leaf = leaf::Pipeline::built_in().map_err(left_out)?;
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let settings = path.object(text, DenseSettings::read_of_tokens)?;
                 let _ = self.head.push(HeadModule::Dense(DenseModule { folder, settings }));
-                self.take_tokens = true;
+                let is_pylate = module.kind == K::TokenDense;
                 // PyLate scales vectors without a module for it.
-                self.normalize = module.kind == K::TokenDense;
+                self.normalize = is_pylate;
+                if is_pylate {
+                    self.late = Some(LateModules::PyLate(leaf));
+                }
             }
             K::TokenMask => {
+                let leaf = leaf::Pipeline::built_in().map_err(left_out)?;
                 let text = path.text(texts)?.ok_or(path.missing())?;
-                self.mask = Some(path.object(text, TokenMask::from_config)?);
-                self.take_tokens = true;
+                let mask = path.object(text, |config| TokenMask::from_config(config, leaf))?;
+                self.late = Some(LateModules::Masked(mask));
             }
             K::TokenNormalize => {
                 let text = path.text(texts)?.ok_or(path.missing())?;

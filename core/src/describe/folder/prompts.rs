@@ -108,8 +108,8 @@ impl<'a> FolderPrompts<'a> {
         let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
         let truncate_dim = truncate_dim(config)?;
-        let late_interaction = match leaf::Families::built_in() {
-            Ok(_) => LateInteraction::from_config(config)?,
+        let late_interaction = match leaf::Pipeline::built_in() {
+            Ok(leaf) => LateInteraction::from_config(config, leaf)?,
             Err(_) => None,
         };
         config.finish(IRRELEVANT)?;

@@ -101,7 +101,7 @@ impl Modules {
             pooling: modules.pooling.map(PoolingModule::from_settings).transpose()?,
             head,
             normalize: modules.normalize,
-            take_tokens: modules.take_tokens,
+            take_tokens: modules.late.is_some(),
             give_scores: modules.give_scores,
             splade: modules.splade,
         }))
