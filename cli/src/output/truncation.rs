@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nanoembed::Encoder;
+use nanoembed::{Encoder, Role};
 
 use crate::error::warn;
 use crate::input::Item;
@@ -32,6 +32,12 @@ impl Limits {
     /// The limits of a model that embeds.
     pub(crate) fn new(encoder: &Encoder) -> Self {
         Self { used: encoder.max_tokens(), most: encoder.positions() }
+    }
+
+    /// Those of a model that makes a vector for each token, of which its files may say how many.
+    pub(crate) fn of_multi(encoder: &Encoder) -> Self {
+        let most = encoder.multi_positions(Role::Text);
+        Self { used: encoder.max_tokens().min(most), most }
     }
 
     /// The option that makes more of a text count, if there is one.

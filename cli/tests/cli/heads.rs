@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::families::{TOLERANCE, farthest, lines};
-use super::{failure, objects, stdout};
+use super::{failure, nanoembed, objects, stdout};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/heads").join(name)
@@ -117,6 +117,25 @@ fn sided(side: &str) -> Vec<(Value, Vec<f64>)> {
 /// How the vectors of one side are asked for.
 fn multi(side: &str) -> [&str; 5] {
     ["--vectors", "multi", "--precise", "--as", side]
+}
+
+#[test]
+fn a_text_that_is_cut_is_told_the_length_of_its_side() {
+    let (model, text) = (folder("colbert"), "the house ".repeat(100));
+    let model = model.to_str().unwrap();
+    let said = |side, further: &[&str]| {
+        let arguments = [&["embed", &text, "-m", model, "--format", "jsonl"], &multi(side)[..]];
+        let assert = nanoembed(&[&arguments.concat(), further].concat()).assert().success();
+        String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+    };
+    let cut = |tokens, more| {
+        format!("warning: only the first {tokens} tokens of the text were used{more}\n")
+    };
+    // As `query_length` and `document_length` say.
+    assert_eq!(said("query", &[]), cut(32, ""));
+    assert_eq!(said("document", &[]), cut(96, ""));
+    let more = "; `--max-tokens 32` uses as much as the model can";
+    assert_eq!(said("query", &["--max-tokens", "16"]), cut(16, more));
 }
 
 /// Holds the vectors that a model makes against those of ColBERT.

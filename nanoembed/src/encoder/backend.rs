@@ -121,6 +121,11 @@ pub(super) trait Backend: Send + Sync {
         false
     }
 
+    /// The most tokens of a text on a side of late interaction; `None` if the model does not say.
+    fn multi_limit(&self, _side: LateSide) -> Option<usize> {
+        None
+    }
+
     /// The vectors of the tokens of `texts`, all numbers of each text one after the other, in their
     /// order, on all threads.
     fn embed_multi(

@@ -27,6 +27,23 @@ impl Encoder {
         self.0.backend.tells_sides()
     }
 
+    /// The most tokens of a text of `role` that the model can make vectors of tokens of: its files
+    /// may state fewer than its [positions](Self::positions).
+    #[must_use]
+    pub fn multi_positions(&self, role: Role) -> usize {
+        let limit = self.late_side(role).and_then(|side| self.0.backend.multi_limit(side));
+        limit.unwrap_or(usize::MAX).min(self.positions())
+    }
+
+    /// The side of late interaction that texts of `role` are on; `None` if nothing says.
+    fn late_side(&self, role: Role) -> Option<LateSide> {
+        match (Role::from_prompt(&self.0.prompt), role) {
+            (Role::Query, _) | (Role::Text, Role::Query) => Some(LateSide::Query),
+            (Role::Text, Role::Text) => None,
+            _ => Some(LateSide::Document),
+        }
+    }
+
     /// A vector for each token of a question, of a model that [makes](Self::makes) them: ColBERT, or
     /// BGE-M3 beside its dense vectors. Each has length 1.
     ///
@@ -75,16 +92,16 @@ impl Encoder {
         texts: &[T],
         observer: &dyn Observer,
     ) -> Result<(Vec<Vectors>, Vec<Length>)> {
-        let side = match (Role::from_prompt(&self.0.prompt), role) {
-            (Role::Query, _) | (Role::Text, Role::Query) => LateSide::Query,
-            (Role::Text, Role::Text) if self.tells_sides() => {
+        let side = match self.late_side(role) {
+            Some(side) => side,
+            None if self.tells_sides() => {
                 let message =
                     "is needed: the model makes other vectors of a query than of a document";
                 return Err(Error::argument("as", message).with_hint(
                     "`--as query` for questions, `--as document` for texts that answer",
                 ));
             }
-            _ => LateSide::Document,
+            None => LateSide::Document,
         };
         let (vectors, lengths) =
             self.embed_others(VectorKind::Multi, (role, texts), observer, |backend, texts| {

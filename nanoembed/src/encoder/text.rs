@@ -347,6 +347,10 @@ impl Backend for TextEncoder {
         self.model.tells_sides()
     }
 
+    fn multi_limit(&self, side: LateSide) -> Option<usize> {
+        self.model.multi_limit(side)
+    }
+
     fn embed_multi(
         &self,
         texts: &[Cow<'_, str>],

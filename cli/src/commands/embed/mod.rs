@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::input::{InputArgs, Texts};
 use crate::output::create;
 use crate::output::form::form_of;
+use crate::output::truncation::Limits;
 use format::Format;
 use table_args::TableArgs;
 
@@ -153,25 +154,27 @@ impl Embed {
         if kind != VectorKind::Sparse && self.pieces {
             return Err(Error::usage("--pieces is for sparse vectors"));
         }
+        let limits = Limits::new(encoder);
         match kind {
             VectorKind::Sparse => {
                 let is_json = writing::is_json(format)?;
                 let file = create(&self.output, false)?;
                 let output = sparse_lines::Output::new(file, is_json, self.pieces, encoder);
                 let embed = |texts: &[String]| encoder.embed_sparse_all_as(Role::Text, texts);
-                writing::write(encoder, texts, output, embed, quiet)
+                writing::write(texts, output, embed, limits, quiet)
             }
             VectorKind::Multi => {
                 let is_json = writing::is_json(format)?;
                 let output = multi_lines::Output::new(create(&self.output, false)?, is_json);
                 let embed = |texts: &[String]| encoder.embed_multi_all_as(Role::Text, texts);
-                writing::write(encoder, texts, output, embed, quiet)
+                let limits = Limits::of_multi(encoder);
+                writing::write(texts, output, embed, limits, quiet)
             }
             _ => {
                 let file = create(&self.output, format.is_binary())?;
                 let output = lines::Output::new(file, format, self.dtype, encoder)?;
                 let embed = |texts: &[String]| encoder.embed_all_as(Role::Text, texts);
-                writing::write(encoder, texts, output, embed, quiet)
+                writing::write(texts, output, embed, limits, quiet)
             }
         }
     }

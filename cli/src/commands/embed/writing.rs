@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use nanoembed::{Encoder, Length, Vectors};
+use nanoembed::{Length, Vectors};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -79,12 +79,12 @@ pub(super) trait VectorOutput<V: ?Sized> {
     fn finish(self) -> Result<()>;
 }
 
-/// Embeds all texts by `embed`, and writes their vectors.
+/// Embeds all texts by `embed`, and writes their vectors; `limits` are those of a text.
 pub(super) fn write<V: TextVectors>(
-    encoder: &Encoder,
     mut texts: Texts,
     mut output: impl VectorOutput<V::Vector>,
     embed: impl Fn(&[String]) -> Result<(V, Vec<Length>)>,
+    limits: Limits,
     quiet: bool,
 ) -> Result<ExitCode> {
     let mut reading = Reading::begin("embedding", texts.bytes(), quiet);
@@ -108,7 +108,7 @@ pub(super) fn write<V: TextVectors>(
     output.finish()?;
     if !quiet {
         texts.warn();
-        truncated.warn(Limits::new(encoder));
+        truncated.warn(limits);
         reading.say_done("embedded");
     }
     Ok(ExitCode::SUCCESS)

@@ -194,6 +194,17 @@ impl<W: Weights + Sync> Encoder<W> {
         }
     }
 
+    /// The most tokens of a text on a side of late interaction; `None` if the model's files do not
+    /// say.
+    #[must_use]
+    pub fn multi_limit(&self, side: LateSide) -> Option<usize> {
+        match (&self.multi.as_ref()?.tokens, side) {
+            (TokenRule::Late { query, .. }, LateSide::Query) => Some(query.most),
+            (TokenRule::Late { document, .. }, LateSide::Document) => Some(document.most),
+            (TokenRule::AllButFirst, _) => None,
+        }
+    }
+
     /// The tokens of a text on a side of late interaction, at most `limit`.
     ///
     /// # Errors
