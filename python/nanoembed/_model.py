@@ -277,35 +277,40 @@ class Model:
         before = before_texts(as_, prompt_name, prompt)
         if isinstance(texts, str) and (details or out is not None or to is not None):
             raise TypeError("details, out and to are for several texts: put it into a list")
-        if vectors != "dense":
-            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
-            is_one = isinstance(texts, str)
-            texts = [texts] if is_one else texts
-            found = self._embed_others(texts, vectors, before, on_error, progress)
-            if details:
-                return found
-            warn_of_truncated(found.status, self.max_tokens)
-            return found.vectors[0] if is_one else found.vectors
-        if isinstance(texts, str):
-            texts = [texts]
-            found = self._embed(
-                texts,
-                before,
-                truncate_dim,
-                normalize,
-                dtype,
-                on_error=on_error,
-                progress=progress,
-            )
-            warn_of_truncated(found.status, self.max_tokens)
-            return found.vectors[0]
-        embedded = self._embed(
-            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        several = [texts] if isinstance(texts, str) else texts
+        found = self._embed_kind(
+            several, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
         )
         if details:
-            return embedded
-        warn_of_truncated(embedded.status, self.max_tokens)
-        return embedded.vectors
+            return found
+        rows = self._warned(found).vectors
+        return rows[0] if isinstance(texts, str) else rows
+
+    def _embed_kind(
+        self,
+        texts: Texts,
+        before: _native.Before,
+        vectors: VectorKind,
+        truncate_dim: int | None,
+        normalize: bool,
+        dtype: Dtype,
+        out: Any,
+        to: _texts.Family | None,
+        on_error: OnError,
+        progress: Progress,
+    ) -> Embedded:
+        """The vectors of such a kind; ``truncate_dim`` to ``to`` are for dense ones."""
+        if vectors == "dense":
+            return self._embed(
+                texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+            )
+        check_dense(vectors, truncate_dim, normalize, dtype, out, to)
+        return self._embed_others(texts, vectors, before, on_error, progress)
+
+    def _warned(self, found: Embedded) -> Embedded:
+        """What was found, after a warning if texts were cut."""
+        warn_of_truncated(found.status, found.tokens)
+        return found
 
     def _embed(
         self,
@@ -406,14 +411,10 @@ class Model:
         """The embeddings of several questions, ``[n, dimensions]``: see :meth:`embed_query` and
         :meth:`embed`."""
         before = before_texts(usual="query")
-        if vectors != "dense":
-            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
-            return self._embed_others(texts, vectors, before, on_error, progress).vectors
-        found = self._embed(
-            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        found = self._embed_kind(
+            texts, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
         )
-        warn_of_truncated(found.status, self.max_tokens)
-        return found.vectors
+        return self._warned(found).vectors
 
     def embed_documents(
         self,
@@ -431,14 +432,10 @@ class Model:
         """The embeddings of texts that answer questions, ``[n, dimensions]``, after the model's
         prompt for these if it has one. Arguments are those of :meth:`embed`."""
         before = before_texts(usual="document")
-        if vectors != "dense":
-            check_dense(vectors, truncate_dim, normalize, dtype, out, to)
-            return self._embed_others(texts, vectors, before, on_error, progress).vectors
-        found = self._embed(
-            texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
+        found = self._embed_kind(
+            texts, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
         )
-        warn_of_truncated(found.status, self.max_tokens)
-        return found.vectors
+        return self._warned(found).vectors
 
     @overload
     def tokenize(self, texts: str, **keywords: Unpack[_keywords.Tokenizing]) -> Tokens: ...
@@ -641,8 +638,7 @@ class Model:
             to="numpy",
             progress=bool(encoding.show_progress_bar),
         )
-        warn_of_truncated(embedded.status, self.max_tokens)
-        rows = encoding.rows(embedded.vectors)
+        rows = encoding.rows(self._warned(embedded).vectors)
         if encoding.convert_to_tensor:
             rows = as_tensor(rows)
         if is_one:

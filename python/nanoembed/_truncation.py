@@ -16,9 +16,11 @@ class TruncationWarning(UserWarning):
     which."""
 
 
-def warn_of_truncated(status: npt.NDArray[np.uint8], most: int) -> None:
-    """Warns if texts were cut, at the first caller outside of this package."""
-    cut = int(np.count_nonzero(status == Status.TRUNCATED))
+def warn_of_truncated(status: npt.NDArray[np.uint8], tokens: npt.NDArray[np.uint32]) -> None:
+    """Warns if texts were cut, of which so many tokens were used, at the first caller outside of
+    this package."""
+    is_cut = status == Status.TRUNCATED
+    cut = int(np.count_nonzero(is_cut))
     if cut == 0:
         return
     depth, frame = 2, sys._getframe(1)
@@ -26,7 +28,7 @@ def warn_of_truncated(status: npt.NDArray[np.uint8], most: int) -> None:
         depth, frame = depth + 1, frame.f_back
     texts = "the text has" if len(status) == 1 else f"{cut} of {len(status)} texts have"
     warnings.warn(
-        f"{texts} more than {most} tokens: only these are embedded",
+        f"{texts} more than {tokens[is_cut].max()} tokens: only these are embedded",
         TruncationWarning,
         stacklevel=depth,
     )

@@ -12,10 +12,10 @@ embedded as they are asked for, ``batch_size`` at a time.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ _HARMLESS = frozenset({"cache_dir", "cuda", "device_ids", "lazy_load", "local_fi
 """Keywords about downloads and about the engine that runs a model."""
 
 Vector = npt.NDArray[np.float32]
+T = TypeVar("T")
 
 
 def _batches(texts: str | Iterable[str], size: int) -> Iterator[list[str]]:
@@ -43,7 +44,7 @@ def _batches(texts: str | Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-class _Embedding:
+class _Named:
     """A model by its name."""
 
     def __init__(
@@ -76,18 +77,43 @@ class _Embedding:
         )
         return sum(counts)
 
-    def _each(
+
+class _Embedding(_Named, Generic[T]):
+    """What embeds texts, questions and texts that answer, as they are asked for."""
+
+    def _texts(self, batch: list[str]) -> Iterable[T]:
+        raise NotImplementedError
+
+    def _queries(self, batch: list[str]) -> Iterable[T]:
+        return self._texts(batch)
+
+    def _passages(self, batch: list[str]) -> Iterable[T]:
+        return self._texts(batch)
+
+    def embed(
         self,
-        embed: Callable[[list[str]], Iterable[Any]],
-        texts: str | Iterable[str],
-        batch_size: int,
-    ) -> Iterator[Any]:
+        documents: str | Iterable[str],
+        batch_size: int = 256,
+        parallel: int | None = None,
+        **_: Any,
+    ) -> Iterator[T]:
+        """What texts become; ``parallel`` has no effect: all threads compute."""
+        for batch in _batches(documents, batch_size):
+            yield from self._texts(batch)
+
+    def query_embed(self, query: str | Iterable[str], batch_size: int = 256, **_: Any) -> Iterator[T]:
+        """What questions become, after the model's prompt for these if it has one."""
+        for batch in _batches(query, batch_size):
+            yield from self._queries(batch)
+
+    def passage_embed(self, texts: str | Iterable[str], batch_size: int = 256, **_: Any) -> Iterator[T]:
+        """What texts that answer become, after the model's prompt for these if it has one."""
         for batch in _batches(texts, batch_size):
-            yield from embed(batch)
+            yield from self._passages(batch)
 
 
-class TextEmbedding(_Embedding):
-    """A vector for each text."""
+class TextEmbedding(_Embedding[Vector]):
+    """A vector for each text; :meth:`embed` puts no prompt before it."""
 
     @classmethod
     def list_supported_models(cls) -> list[dict[str, Any]]:
@@ -99,24 +125,14 @@ class TextEmbedding(_Embedding):
         """How many numbers a vector has."""
         return self.model.dimensions
 
-    def embed(
-        self,
-        documents: str | Iterable[str],
-        batch_size: int = 256,
-        parallel: int | None = None,
-        **_: Any,
-    ) -> Iterator[Vector]:
-        """The vectors of texts, without any prompt. ``parallel`` has no effect: all threads
-        compute."""
-        return self._each(lambda batch: self.model.embed(batch, prompt=""), documents, batch_size)
+    def _texts(self, batch: list[str]) -> Iterator[Vector]:
+        yield from self.model.embed(batch, prompt="")
 
-    def query_embed(self, query: str | Iterable[str], batch_size: int = 256, **_: Any) -> Iterator[Vector]:
-        """The vectors of questions, after the model's prompt for these if it has one."""
-        return self._each(self.model.embed_queries, query, batch_size)
+    def _queries(self, batch: list[str]) -> Iterator[Vector]:
+        yield from self.model.embed_queries(batch)
 
-    def passage_embed(self, texts: str | Iterable[str], batch_size: int = 256, **_: Any) -> Iterator[Vector]:
-        """The vectors of texts that answer, after the model's prompt for these if it has one."""
-        return self._each(self.model.embed_documents, texts, batch_size)
+    def _passages(self, batch: list[str]) -> Iterator[Vector]:
+        yield from self.model.embed_documents(batch)
 
 
 @dataclass
@@ -140,52 +156,26 @@ class SparseEmbedding:
         return cls(np.array([*data.values()], np.float32), np.array([*data], np.int64))
 
 
-class SparseTextEmbedding(_Embedding):
+class SparseTextEmbedding(_Embedding[SparseEmbedding]):
     """A :class:`SparseEmbedding` for each text, by models such as SPLADE."""
 
-    def embed(
-        self,
-        documents: str | Iterable[str],
-        batch_size: int = 256,
-        parallel: int | None = None,
-        **_: Any,
-    ) -> Iterator[SparseEmbedding]:
-        """The sparse vectors of texts."""
-
-        def embed(batch: list[str]) -> Iterator[SparseEmbedding]:
-            for found in self.model.embed(batch, vectors="sparse"):
-                yield SparseEmbedding(found.values, found.indices.astype(np.int64))
-
-        return self._each(embed, documents, batch_size)
-
-    query_embed = passage_embed = embed
+    def _texts(self, batch: list[str]) -> Iterator[SparseEmbedding]:
+        for found in self.model.embed(batch, vectors="sparse"):
+            yield SparseEmbedding(found.values, found.indices.astype(np.int64))
 
 
-class LateInteractionTextEmbedding(_Embedding):
-    """An array ``float32 [tokens, dimensions]`` for each text, by models such as ColBERT."""
+class LateInteractionTextEmbedding(_Embedding[Vector]):
+    """An array ``float32 [tokens, dimensions]`` for each text, by models such as ColBERT:
+    :meth:`embed` takes texts that answer."""
 
-    def embed(
-        self,
-        documents: str | Iterable[str],
-        batch_size: int = 256,
-        parallel: int | None = None,
-        **_: Any,
-    ) -> Iterator[Vector]:
-        """The vectors of the tokens of texts that answer."""
-        return self._each(
-            lambda batch: self.model.embed_documents(batch, vectors="multi"), documents, batch_size
-        )
+    def _texts(self, batch: list[str]) -> Iterator[Vector]:
+        yield from self.model.embed_documents(batch, vectors="multi")
 
-    passage_embed = embed
-
-    def query_embed(self, query: str | Iterable[str], batch_size: int = 256, **_: Any) -> Iterator[Vector]:
-        """The vectors of the tokens of questions."""
-        return self._each(
-            lambda batch: self.model.embed_queries(batch, vectors="multi"), query, batch_size
-        )
+    def _queries(self, batch: list[str]) -> Iterator[Vector]:
+        yield from self.model.embed_queries(batch, vectors="multi")
 
 
-class TextCrossEncoder(_Embedding):
+class TextCrossEncoder(_Named):
     """Scores of pairs of texts: logits, as fastembed gives them."""
 
     def rerank(
