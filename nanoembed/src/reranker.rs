@@ -100,12 +100,12 @@ impl Reranker {
         }
     }
 
-    /// The number of tokens of a text, or of both texts together, that are used.
+    /// The number of tokens that are used of a text, or of both texts together by a cross-encoder.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         match self {
             Self::CrossEncoder(model) => model.max_tokens(),
-            Self::Late(model) => model.max_tokens(),
+            Self::Late(model) => model.max_tokens().min(self.positions()),
         }
     }
 
@@ -114,7 +114,7 @@ impl Reranker {
     pub fn positions(&self) -> usize {
         match self {
             Self::CrossEncoder(model) => model.positions(),
-            Self::Late(model) => model.positions(),
+            Self::Late(model) => model.multi_positions(Role::Document),
         }
     }
 

@@ -32,7 +32,7 @@ impl Lines {
         Ok(Self { reader, name, lossy, most_bytes: MOST_BYTES, number: 0, start: 0, next: 0 })
     }
 
-    /// The same lines with another limit of the bytes of each.
+    /// These lines, with another limit on the bytes of a line.
     pub(crate) fn with_most_bytes(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
     }

@@ -34,7 +34,7 @@ impl Limits {
         Self { used: encoder.max_tokens(), most: encoder.positions() }
     }
 
-    /// Those of a model that makes a vector for each token, of which its files may say how many.
+    /// The limits of a model that makes a vector for each token.
     pub(crate) fn of_multi(encoder: &Encoder) -> Self {
         let most = encoder.multi_positions(Role::Text);
         Self { used: encoder.max_tokens().min(most), most }

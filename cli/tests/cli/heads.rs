@@ -136,6 +136,8 @@ fn a_text_that_is_cut_is_told_the_length_of_its_side() {
     assert_eq!(said("document", &[]), cut(96, ""));
     let more = "; `--max-tokens 32` uses as much as the model can";
     assert_eq!(said("query", &["--max-tokens", "16"]), cut(16, more));
+    let assert = nanoembed(&["rerank", "-m", model, "x", &text]).assert().success();
+    assert_eq!(String::from_utf8_lossy(&assert.get_output().stderr), cut(96, ""));
 }
 
 /// Holds the vectors that a model makes against those of ColBERT.

@@ -121,7 +121,8 @@ pub(super) trait Backend: Send + Sync {
         false
     }
 
-    /// The most tokens of a text on a side of late interaction; `None` if the model does not say.
+    /// The largest number of tokens of a text on this side of late interaction; `None` if the model's
+    /// files state none.
     fn multi_limit(&self, _side: LateSide) -> Option<usize> {
         None
     }

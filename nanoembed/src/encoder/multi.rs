@@ -27,15 +27,16 @@ impl Encoder {
         self.0.backend.tells_sides()
     }
 
-    /// The most tokens of a text of `role` that the model can make vectors of tokens of: its files
-    /// may state fewer than its [positions](Self::positions).
+    /// The largest number of tokens of a text of `role` for which the model can make vectors: its
+    /// [positions](Self::positions), or fewer if its files say so.
     #[must_use]
     pub fn multi_positions(&self, role: Role) -> usize {
         let limit = self.late_side(role).and_then(|side| self.0.backend.multi_limit(side));
         limit.unwrap_or(usize::MAX).min(self.positions())
     }
 
-    /// The side of late interaction that texts of `role` are on; `None` if nothing says.
+    /// The side of late interaction that texts of `role` are on; `None` if neither `role` nor the
+    /// prompt tells.
     fn late_side(&self, role: Role) -> Option<LateSide> {
         match (Role::from_prompt(&self.0.prompt), role) {
             (Role::Query, _) | (Role::Text, Role::Query) => Some(LateSide::Query),

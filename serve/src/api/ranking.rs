@@ -23,7 +23,7 @@ pub(super) struct Ranked {
 }
 
 impl Ranking {
-    /// Chooses the model. Returns the work for it, too.
+    /// Chooses the model, and returns it with its work.
     pub(super) fn prepare(
         app: &App,
         model: Option<&str>,

@@ -7,11 +7,10 @@ use super::late_interaction::{
 };
 use super::texts::{ReadText, TextPath, Texts};
 use super::{ARTIFACT, CONFIG};
-use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::limit::Limit;
 use crate::model::{DenseActivation, DenseSettings};
-use crate::text::json::{Fault, Object, Read};
+use crate::text::json::{Object, Read};
 
 const CLASS: &str = "HF_ColBERT";
 
@@ -82,11 +81,8 @@ impl<'a> Artifact<'a> {
         });
         // Whoever reads the whole configuration says what is wrong with it.
         let Some(width) = width.ok().flatten() else { return Ok(None) };
-        let leaf = leaf::Pipeline::built_in().map_err(|_| {
-            let error = Error::new(0, ErrorKind::UnsupportedSetting);
-            let only = "the build leaves out models of this kind";
-            path.fault(Fault { error, key: CLASSES, only })
-        })?;
+        let only = "the build leaves out models of this kind";
+        let leaf = leaf::Pipeline::built_in().map_err(|_| path.unsupported(CLASSES, only))?;
         let width = usize::try_from(width).unwrap_or(usize::MAX);
         let path = TextPath::own(ARTIFACT);
         let text = path.text(texts)?.unwrap_or("{}");

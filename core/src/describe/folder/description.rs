@@ -165,8 +165,7 @@ impl<'a> Description<'a> {
             Some(it) if !it.is_attended && it.length > reach.saturating_add(1) => {
                 let only = "a token at a query's end would attend to none in a layer with a window";
                 let (file, [.., key]) = read.origin.settings();
-                let error = Error::new(0, ErrorKind::UnsupportedSetting);
-                Err(TextPath::own(file).fault(Fault { error, key, only }))
+                Err(TextPath::own(file).unsupported(key, only))
             }
             _ => Ok(read),
         }

@@ -3,10 +3,9 @@
 
 use super::texts::{ReadText, TextPath};
 use super::{ARTIFACT, CONFIG_SENTENCE_TRANSFORMERS, SENTENCE_BERT_CONFIG};
-use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::limit::Limit;
-use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
+use crate::text::json::{LexemeKind, Object, Read, Value};
 
 /// The members by which PyLate states them.
 const MEMBERS: [&str; 7] = [
@@ -36,21 +35,22 @@ pub struct LateInteraction<'a> {
     pub(super) built_in: leaf::Pipeline,
 }
 
-/// What the modules of a model for late interaction state of the tokens of texts.
+/// What the modules of a model for late interaction state about the tokens of texts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LateModules<'a> {
-    /// Nothing: a Dense of PyLate is among them, and `config_sentence_transformers.json` states it.
+    /// Nothing: one of them is a Dense of PyLate, which writes all of it to
+    /// `config_sentence_transformers.json`.
     PyLate(#[doc(hidden)] leaf::Pipeline),
-    /// The tokens whose vectors count; the settings of the encoder's module state the rest.
+    /// The tokens whose vectors count. The rest is in the settings of the encoder's module.
     Masked(TokenMask<'a>),
-    /// All of it: they are those of `artifact.metadata`.
+    /// All of it: the modules are made of `artifact.metadata`.
     Artifact(LateInteraction<'a>),
 }
 
 impl<'a> LateModules<'a> {
-    /// The tokens of texts by these modules, the settings of the encoder's module and what
-    /// `config_sentence_transformers.json` states.
+    /// The tokens of texts: by these modules, the `settings` of the encoder's module and what is
+    /// `stated` in `config_sentence_transformers.json`.
     pub(super) fn with_settings(
         self,
         settings: LateSettings<'a>,
@@ -61,10 +61,8 @@ impl<'a> LateModules<'a> {
             (Self::Masked(mask), None) => Ok(LateInteraction::from_modules(settings, mask)),
             (Self::Artifact(stated), None) => Ok(stated),
             (_, Some(_)) => {
-                let error = Error::new(0, ErrorKind::UnsupportedSetting);
                 let only = "other files of the model state what `query_prefix`, `query_length` and their like do";
-                let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
-                Err(path.fault(Fault { error, key: MEMBERS[0], only }))
+                Err(TextPath::own(CONFIG_SENTENCE_TRANSFORMERS).unsupported(MEMBERS[0], only))
             }
         }
     }

@@ -45,8 +45,8 @@ pub struct ModuleList<'a> {
     pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
-    /// Set if the modules are applied to the vector of each token, and nothing pools these: what they
-    /// state of late interaction.
+    /// What the modules state of late interaction; `None` unless they are applied to the vector of
+    /// each token and nothing pools these.
     pub late: Option<LateModules<'a>>,
     /// True if the result is class scores.
     pub give_scores: bool,
@@ -149,11 +149,8 @@ impl<'a> ModuleList<'a> {
 
     /// Keeps only the first elements of pooled vectors, after all modules.
     fn keep_first(&mut self, kept: usize) -> ReadText<'a, ()> {
-        let refuse = |only| {
-            let error = Error::new(0, ErrorKind::UnsupportedSetting);
-            let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
-            Err(path.fault(Fault { error, key: TRUNCATE_DIM, only }))
-        };
+        let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+        let refuse = |only| Err(path.unsupported(TRUNCATE_DIM, only));
         if self.base != Base::Transformer {
             return refuse("only vectors of a transformer are cut");
         }

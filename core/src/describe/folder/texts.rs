@@ -61,6 +61,11 @@ impl<'p> TextPath<'p> {
         self.fault(Fault::from_error(error))
     }
 
+    /// The fault of a setting that is refused, without a place in the text.
+    pub(super) const fn unsupported(self, key: &'p str, only: &'static str) -> TextFault<'p> {
+        self.fault(Fault { error: Error::new(0, ErrorKind::UnsupportedSetting), key, only })
+    }
+
     /// The fault of a missing text.
     pub(super) const fn missing(self) -> TextFault<'p> {
         self.error(Error::new(0, ErrorKind::MissingMetadata))

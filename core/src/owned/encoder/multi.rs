@@ -42,8 +42,8 @@ enum TokenRule {
 struct Side {
     /// The token after the first one.
     prefix: Option<u32>,
-    /// The number of tokens that are used.
-    most: usize,
+    /// The largest number of tokens that are used, if the model's files state one.
+    most: Option<usize>,
     /// The token that a text is filled up with.
     filler: Option<Filler>,
     /// Tokens whose vectors do not count, in ascending order.
@@ -89,9 +89,8 @@ impl Side {
             "" => None,
             prefix => Some(pipeline.id(prefix).ok_or(UNKNOWN)?),
         };
-        let most = tokens.length.unwrap_or(usize::MAX);
         let skipped = collected(skipped.iter().copied().filter(|_| tokens.skips))?;
-        Ok(Self { prefix, most, filler: None, skipped })
+        Ok(Self { prefix, most: tokens.length, filler: None, skipped })
     }
 
     /// Returns true if the vector of a token counts.
@@ -105,7 +104,7 @@ impl Side {
         limit: usize,
         encode: &mut dyn FnMut(usize) -> Result<(Vec<u32>, bool)>,
     ) -> Result<MultiTokens> {
-        let limit = self.most.min(limit);
+        let limit = self.most.map_or(limit, |most| most.min(limit));
         let (mut ids, truncated) = encode(limit.saturating_sub(self.prefix.iter().count()))?;
         reserve(&mut ids, 1)?;
         if let Some(prefix) = self.prefix {
@@ -138,6 +137,15 @@ impl TokenRule {
             query.filler = Some(Filler { id, length, is_attended });
         }
         Ok(Self::Late { query, document })
+    }
+
+    /// The tokens of this side; `None` if both have those of a dense vector.
+    const fn side(&self, side: LateSide) -> Option<&Side> {
+        match (self, side) {
+            (Self::Late { query, .. }, LateSide::Query) => Some(query),
+            (Self::Late { document, .. }, LateSide::Document) => Some(document),
+            (Self::AllButFirst, _) => None,
+        }
     }
 }
 
@@ -194,15 +202,11 @@ impl<W: Weights + Sync> Encoder<W> {
         }
     }
 
-    /// The most tokens of a text on a side of late interaction; `None` if the model's files do not
-    /// say.
+    /// The largest number of tokens of a text on this side of late interaction; `None` if the model's
+    /// files state none.
     #[must_use]
     pub fn multi_limit(&self, side: LateSide) -> Option<usize> {
-        match (&self.multi.as_ref()?.tokens, side) {
-            (TokenRule::Late { query, .. }, LateSide::Query) => Some(query.most),
-            (TokenRule::Late { document, .. }, LateSide::Document) => Some(document.most),
-            (TokenRule::AllButFirst, _) => None,
-        }
+        self.multi.as_ref()?.tokens.side(side)?.most
     }
 
     /// The tokens of a text on a side of late interaction, at most `limit`.
@@ -220,18 +224,13 @@ impl<W: Weights + Sync> Encoder<W> {
     ) -> Result<MultiTokens> {
         let part = self.multi.as_ref().ok_or(OTHER_MODEL)?;
         let mut encode = |limit| self.encode_start(text, limit, session);
-        match (&part.tokens, side) {
-            (TokenRule::Late { query, .. }, LateSide::Query) => query.tokens(limit, &mut encode),
-            (TokenRule::Late { document, .. }, LateSide::Document) => {
-                document.tokens(limit, &mut encode)
-            }
-            (TokenRule::AllButFirst, _) => {
-                let (ids, truncated) = encode(limit)?;
-                let mut kept = filled(ids.len(), true)?;
-                kept.iter_mut().take(1).for_each(|first| *first = false);
-                Ok(MultiTokens { attended: ids.len(), ids, kept, truncated })
-            }
+        if let Some(side) = part.tokens.side(side) {
+            return side.tokens(limit, &mut encode);
         }
+        let (ids, truncated) = encode(limit)?;
+        let mut kept = filled(ids.len(), true)?;
+        kept.iter_mut().take(1).for_each(|first| *first = false);
+        Ok(MultiTokens { attended: ids.len(), ids, kept, truncated })
     }
 
     /// The vectors of the tokens of texts, `[tokens that are kept, multi_dimensions]` for each text,
