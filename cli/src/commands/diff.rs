@@ -13,7 +13,7 @@ use crate::progress::Terminal;
 
 /// Compare the tensors of two files: names, shapes, and how far the dequantised values are apart
 ///
-/// Exit status 0 whatever the differences are.
+/// Exit status 0 whatever the differences are, 1 if no tensor is in both files.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,9 @@ Examples:
   nanoembed diff legacy-0.uqff q4k-0.uqff --names layers.json
 
 The files may be of any two formats: UQFF, GGUF, safetensors, `.weights`, `.amb`. A GGUF file of a Llama,
-Mistral, Qwen or Gemma 3 is compared under the names of Hugging Face. For each shared tensor:
+Mistral, Qwen or Gemma 3 is compared under the names of Hugging Face, one of an encoder under those of
+the folder that it is compared with. GGUF has some values otherwise: 1 is added to the norms of
+encoders of Gemma. For each shared tensor:
   max_abs  the largest difference of two values
   nmse     the sum of squared differences as a share of A's squared values
   cosine   of all values as one vector
@@ -59,7 +61,8 @@ impl Diff {
             }
         }
         lines.finish()?;
-        Ok(ExitCode::SUCCESS)
+        let is_any_shared = !report.tensors.is_empty() || !report.shapes.is_empty();
+        Ok(if is_any_shared { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::describe::gguf::gguf_is_known_encoder;
 use nanoembed_core::event::Format;
+use nanoembed_core::owned::folder::Described;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::spool::Spool;
 use crate::layer_names::{NamesFile, translation};
+use crate::open::folder::files::EncoderFolder;
 use crate::parallel;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
@@ -133,10 +136,27 @@ fn compare(
         if one_is_gguf { translation::rename(contents, &mut spool) } else { Ok(Vec::new()) }
     };
     let (of_a, of_b) = (rename(&mut a)?, rename(&mut b)?);
+    rename_encoder(&mut a, &b, right)?;
+    rename_encoder(&mut b, &a, left)?;
     let spooled = spool.finish()?;
     translation::replace(&mut a, &of_a, &spooled)?;
     translation::replace(&mut b, &of_b, &spooled)?;
     tensors(&a, &b, observer)
+}
+
+/// Gives the tensors of an encoder in GGUF the names that `other` has for them, if that is the folder
+/// of such a model.
+fn rename_encoder(gguf: &mut Contents<'_>, other: &Contents<'_>, files: &FileSet) -> Result<()> {
+    let is_encoder = gguf.gguf.first().is_some_and(gguf_is_known_encoder);
+    if !is_encoder || other.format != Format::Safetensors {
+        return Ok(());
+    }
+    let path = files.given_folder().or_else(|| files.iter().next().map(|(path, _)| path));
+    let folder = path.and_then(|path| EncoderFolder::open(path).ok());
+    match folder.as_ref().map(|folder| &folder.model().described) {
+        Some(Described::Transformer(family)) => translation::rename_encoder(gguf, other, family),
+        _ => Ok(()),
+    }
 }
 
 /// The first tensor of each name.

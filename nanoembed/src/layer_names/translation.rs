@@ -1,14 +1,19 @@
 //! A GGUF file as Hugging Face would name and order its tensors, to be compared with files of other
 //! formats.
 
+use std::collections::HashMap;
+
 use nanoembed_core::Error as CoreError;
+use nanoembed_core::model::{FamilyModel, Tensor, gguf_names};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
-use super::llama::Llama;
+use super::llama::{Llama, translated};
 use super::rows::{To, reorder};
+use crate::checkpoint::present_name;
 use crate::error::{Error, Result};
 use crate::files::spool::Place;
 use crate::files::spool::Spool;
+use crate::hashed;
 use crate::stored::{Contents, Values};
 
 /// The place and type of a tensor's changed elements in a spool.
@@ -41,6 +46,37 @@ pub fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Opti
         places.push(changed.map(place).transpose()?);
     }
     Ok(places)
+}
+
+/// Renames the tensors of a GGUF file of an encoder as those of the same model in `other`, a folder of
+/// the family. Tensors that are cut or joined in GGUF keep their names.
+pub fn rename_encoder(
+    contents: &mut Contents<'_>,
+    other: &Contents<'_>,
+    family: &FamilyModel,
+) -> Result<()> {
+    let own = || other.tensors.iter().map(|tensor| tensor.name.as_str());
+    let in_gguf = gguf_names::encoder(&family.config);
+    let words: Vec<&str> = family.names.names_of(Tensor::Embeddings).collect();
+    let prefix = own().find_map(|name| {
+        let name = name.strip_suffix(".weight")?;
+        words.iter().find_map(|words| name.strip_suffix(words))
+    });
+    let prefix = prefix.unwrap_or_default();
+    let mut names = HashMap::new();
+    for name in own() {
+        let failed = |error| Error::in_file(name, error);
+        let part = present_name(name.strip_prefix(prefix).unwrap_or(name)).map_err(failed)?;
+        if let Some(of_gguf) = translated(&part, family.names, in_gguf).map_err(failed)? {
+            hashed::insert(&mut names, of_gguf, name).map_err(failed)?;
+        }
+    }
+    for tensor in &mut contents.tensors {
+        if let Some(name) = names.get(&tensor.name) {
+            tensor.name = (*name).to_owned();
+        }
+    }
+    Ok(())
 }
 
 fn reordered(weight: &Weight<'_>, heads: usize) -> Result<Option<(Vec<u8>, Dtype)>, CoreError> {

@@ -80,3 +80,33 @@ fn histograms_count_every_value() {
     assert!(svg.starts_with("<svg") && svg.contains("model.afq4.weight"), "{svg}");
     failure(&["histogram", &file, "model.afq4", "-o", "x.bmp"], b"", 2);
 }
+
+#[test]
+fn files_without_a_tensor_in_common_are_told_by_the_status() {
+    let (words, llama) = (data("gguf/small.gguf"), data("models/eurobert"));
+    let assert = crate::nanoembed(&["diff", &words, &llama]).assert().code(1);
+    let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("no tensor of one name and shape is in both files"), "{text}");
+}
+
+/// Encoders of several families with all names that GGUF has for them.
+#[test]
+fn encoders_in_gguf_have_the_names_of_their_folder() {
+    let out = tempfile::tempdir().unwrap();
+    for (model, most_left) in
+        [("distilbert", 0), ("nomic_bert", 0), ("eurobert", 0), ("jina_v3", 2)]
+    {
+        let folder = data(&format!("models/{model}"));
+        let file = out.path().join(format!("{model}.gguf")).to_str().unwrap().to_owned();
+        success(&["convert", &folder, &file]);
+        for (a, b) in [(&folder, &file), (&file, &folder)] {
+            let report = diff(a, b, &[]);
+            let count = |name: &str| report[name].as_array().unwrap().len();
+            assert!(count("only_a") + count("only_b") <= most_left, "{model}: {report}");
+            assert!(count("tensors") > 10, "{model}: {report}");
+            for tensor in report["tensors"].as_array().unwrap() {
+                assert_eq!(tensor["max_abs"], 0.0, "{model}: {tensor}");
+            }
+        }
+    }
+}
