@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::builder::Resettable;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
@@ -51,6 +52,14 @@ pub(crate) struct Cli {
     pub(crate) file_limit: FileLimit,
 }
 
+/// The text below the list of commands.
+const ENVIRONMENT: &str = "\
+Environment:
+  NANOEMBED_MODEL    the model of commands that have one built in, without `--model`
+  NANOEMBED_THREADS  the number of threads, without `--threads`
+  NANOEMBED_CACHE    the folder that indices are kept in
+  NO_COLOR           no colours";
+
 /// The text below the help of every command.
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -62,16 +71,26 @@ Exit status:
 pub(crate) fn command() -> clap::Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
-    let help =
-        format!("{}\n\n{EXIT_STATUS}", command.get_after_help().cloned().unwrap_or_default());
+    let help = format!(
+        "{}\n\n{ENVIRONMENT}\n\n{EXIT_STATUS}",
+        command.get_after_help().cloned().unwrap_or_default()
+    );
     command.after_help(help).mut_subcommands(|command| {
         let help = command.get_after_help().cloned().unwrap_or_default();
         let command = command.after_help(format!("{help}\n\n{EXIT_STATUS}"));
         command.mut_args(|arg| match takes_value(&arg) {
-            true => arg.allow_negative_numbers(true),
+            true => without_empty_variable(arg).allow_negative_numbers(true),
             false => arg,
         })
     })
+}
+
+/// An argument whose variable of the environment is as good as not set if it is empty.
+fn without_empty_variable(arg: Arg) -> Arg {
+    match arg.get_env().and_then(std::env::var_os) {
+        Some(value) if value.is_empty() => arg.env(Resettable::Reset),
+        _ => arg,
+    }
 }
 
 /// The parsed command line; the exit status of the process if it ends here.

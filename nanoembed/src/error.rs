@@ -12,6 +12,7 @@ use std::path::Path;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::escape;
+use crate::files::hub_cache::is_hub_name;
 use crate::refusal::Refused;
 
 /// The error of an allocation that was refused.
@@ -408,15 +409,9 @@ pub fn name_of_output(file: &Path) -> String {
 
 /// The hint if `name` is that of a model on the Hugging Face hub, an organisation and a model.
 fn hub_hint(name: &str) -> Option<String> {
-    let (organisation, model) = name.split_once('/')?;
-    let is_name = |part: &str| {
-        let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        part.bytes().all(of_name) && part.starts_with(|c: char| c.is_ascii_alphanumeric())
-    };
-    let may_be = is_name(organisation) && is_name(model) && !Path::new(organisation).exists();
-    may_be.then(|| {
+    is_hub_name(name).then(|| {
         format!(
-            "if this is a model on the Hugging Face hub: nothing is downloaded here; `hf download {name} --local-dir {model}` makes the folder `{model}`, which can be named"
+            "if this is a model on the Hugging Face hub: nothing is downloaded here; `hf download {name}` gets it, and the name is known then"
         )
     })
 }

@@ -51,7 +51,7 @@ fn threads(text: &str) -> std::result::Result<u16, String> {
 pub(crate) struct ModelArgs {
     /// A `.weights`, `.amb`, GGUF or UQFF file, or a folder as on Hugging Face or of UQFF [default:
     /// all-MiniLM-L6-v2, built in]
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", env = "NANOEMBED_MODEL", hide_env_values = true)]
     pub(crate) model: Option<PathBuf>,
 
     /// Number of tokens of a text that are used [default: that of the model's training, 256 for the
@@ -70,9 +70,8 @@ pub(crate) struct ModelArgs {
     #[command(flatten)]
     adapter: AdapterArgs,
 
-    /// Number of threads [default: one for each of the CPU's]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: ThreadArgs,
 }
 
 /// Settings that are passed over.
@@ -270,30 +269,26 @@ impl ModelArgs {
 
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
-        use_threads(self.threads)
+        self.threads.use_threads()
     }
 }
 
-/// Sets the number of threads that commands use; `None` uses one for each of the CPU's.
-fn use_threads(threads: Option<u16>) -> Result<()> {
-    let Some(threads) = threads else { return Ok(()) };
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.into())
-        .build_global()
-        .map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
-}
-
-/// The number of threads of a command without a model.
+/// The number of threads.
 #[derive(Args, Debug)]
 pub(crate) struct ThreadArgs {
     /// Number of threads [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
+    #[arg(env = "NANOEMBED_THREADS", hide_env_values = true)]
     threads: Option<u16>,
 }
 
 impl ThreadArgs {
     /// Makes the threads that were asked for.
     pub(crate) fn use_threads(&self) -> Result<()> {
-        use_threads(self.threads)
+        let Some(threads) = self.threads else { return Ok(()) };
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.into())
+            .build_global()
+            .map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
     }
 }

@@ -12,9 +12,11 @@ pub(crate) mod generate;
 pub(crate) mod histogram;
 pub(crate) mod index;
 pub(crate) mod inspect;
+pub(crate) mod install;
 pub(crate) mod mcp;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
+pub(crate) mod models;
 mod neighbours;
 pub(crate) mod prune_vocabulary;
 pub(crate) mod quantize;
@@ -44,10 +46,12 @@ pub(crate) enum Command {
     Search(search::Search),
     Index(index::Index),
     Mcp(mcp::Mcp),
+    Install(install::Install),
     Rerank(rerank::Rerank),
     Serve(serve::Serve),
     Generate(generate::Generate),
     Tokenize(tokenize::Tokenize),
+    Models(models::Models),
     Inspect(inspect::Inspect),
     Verify(verify::Verify),
     Convert(convert::Convert),
@@ -97,7 +101,7 @@ impl Command {
             Self::BucketToExplicit(command) => vec![Read::Files(&command.input)],
             Self::Metadata(command) => vec![Read::Files(&command.input)],
             Self::ComputeAccuracy(command) => vec![Read::Files(&command.file)],
-            Self::Completions(_) => Vec::new(),
+            Self::Install(_) | Self::Models(_) | Self::Completions(_) => Vec::new(),
         }
     }
 
@@ -151,9 +155,11 @@ pub(crate) fn run(
         Command::Search(command) => command.run(quiet),
         Command::Index(command) => command.run(quiet),
         Command::Mcp(command) => command.run(),
+        Command::Install(command) => command.run(quiet),
         Command::Rerank(command) => command.run(quiet),
         Command::Serve(command) => command.run(quiet),
         Command::Tokenize(command) => command.run(quiet),
+        Command::Models(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Verify(command) => command.run(quiet),
         Command::Convert(command) => command.run(quiet),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, numbers, objects, stdout};
 
 fn data(name: &str) -> PathBuf {
@@ -99,11 +100,32 @@ fn a_model_that_is_named_as_on_the_hub_is_told_how_to_be_got() {
         &["convert", "BAAI/bge-small-en-v1.5", "out.weights"],
     ] {
         let said = failure(arguments, b"", 3);
-        let way = "hf download BAAI/bge-small-en-v1.5 --local-dir bge-small-en-v1.5";
+        let way = "`hf download BAAI/bge-small-en-v1.5` gets it";
         assert!(said.contains(way), "{arguments:?}: {said}");
     }
     for path in ["cli/model.weights", "/BAAI/bge", "./BAAI/bge", "a/b/c", "bge"] {
         let said = failure(&["embed", "-m", path, "a"], b"", 3);
         assert_eq!(said.contains("hf download"), path.starts_with("cli"), "{path}: {said}");
     }
+}
+
+#[test]
+fn variables_of_the_environment_are_defaults() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let run = |name: &str, value: &str, arguments: &[&str]| {
+        let mut command = nanoembed(&[&["embed", "the cat"], arguments].concat());
+        command.env(name, value).output().unwrap()
+    };
+    let named = stdout(&["embed", "the cat", "-m", &model], "");
+    let usual = stdout(&["embed", "the cat"], "");
+    assert_ne!(named, usual);
+    assert_eq!(run("NANOEMBED_MODEL", &model, &[]).stdout, named.as_bytes());
+    assert_eq!(run("NANOEMBED_MODEL", "", &[]).stdout, usual.as_bytes());
+    assert_eq!(run("NANOEMBED_MODEL", "none.weights", &["-m", &model]).stdout, named.as_bytes());
+    assert_eq!(run("NANOEMBED_MODEL", "none.weights", &[]).status.code(), Some(3));
+    assert_eq!(run("NANOEMBED_THREADS", "1", &[]).stdout, usual.as_bytes());
+    let wrong = run("NANOEMBED_THREADS", "0", &[]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("--threads"));
 }

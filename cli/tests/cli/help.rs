@@ -2,14 +2,16 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-pub(crate) const COMMANDS: [&str; 25] = [
+pub(crate) const COMMANDS: [&str; 27] = [
     "embed",
     "rerank",
     "generate",
     "search",
     "mcp",
+    "install",
     "serve",
     "tokenize",
+    "models",
     "inspect",
     "verify",
     "convert",

@@ -22,7 +22,9 @@ mod gguf_files;
 mod heads;
 mod help;
 mod hostile;
+mod hub_cache;
 mod inspect;
+mod install;
 mod interrupt;
 mod limits;
 mod mcp;
@@ -60,7 +62,10 @@ use serde_json::Value;
 /// The program with these arguments.
 fn nanoembed(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("nanoembed").unwrap();
-    command.args(arguments).env_remove("SOURCE_DATE_EPOCH").env_remove("RAYON_NUM_THREADS");
+    command.args(arguments);
+    for name in ["SOURCE_DATE_EPOCH", "RAYON_NUM_THREADS", "NANOEMBED_MODEL", "NANOEMBED_THREADS"] {
+        command.env_remove(name);
+    }
     command.env("NANOEMBED_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }

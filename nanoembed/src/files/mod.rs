@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+pub mod hub_cache;
 pub mod mapped_file;
 pub mod new_file;
 pub mod on_disk;

@@ -1,4 +1,4 @@
-//! Folders of the user for caches and data, as the system has them.
+//! Folders of the user for caches, data and settings, as the system has them.
 
 use std::env;
 use std::fs::DirBuilder;
@@ -17,6 +17,18 @@ pub fn for_data() -> Option<PathBuf> {
     user_folder("APPDATA", "XDG_DATA_HOME", "Library/Application Support", ".local/share")
 }
 
+/// The user's folder for settings; `None` if the environment does not tell it.
+#[must_use]
+pub fn for_settings() -> Option<PathBuf> {
+    user_folder("APPDATA", "XDG_CONFIG_HOME", "Library/Application Support", ".config")
+}
+
+/// The user's home folder; `None` if the environment does not tell it.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    from_variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
+}
+
 /// The path in a variable of the environment; `None` if it is not set or empty.
 #[must_use]
 pub fn from_variable(name: &str) -> Option<PathBuf> {
@@ -31,7 +43,7 @@ fn user_folder(windows: &str, xdg: &str, macos: &str, others: &str) -> Option<Pa
     }
     let named = from_variable(xdg).filter(|path| path.is_absolute());
     let below = if cfg!(target_os = "macos") { macos } else { others };
-    named.or_else(|| Some(from_variable("HOME")?.join(below)))
+    named.or_else(|| Some(home()?.join(below)))
 }
 
 /// Creates a folder, and those around it that are missing, that only its owner may read.

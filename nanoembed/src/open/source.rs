@@ -1,5 +1,6 @@
 //! Sources of models: a file, several, bytes, or the program itself.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::reading::Reading;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::error::{Error, Result, name_of};
+use crate::files::hub_cache;
 use crate::files::mapped_file::MappedFile;
 use crate::folder::texts::Allowed;
 use crate::role::Role;
@@ -27,6 +29,12 @@ static BUILT_IN: &Aligned<[u8]> =
 
 /// The names of the model that is part of the program.
 const BUILT_IN_NAMES: [&str; 2] = ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
+
+/// The name of the model that is part of the program, if there is one.
+#[must_use]
+pub const fn built_in_name() -> Option<&'static str> {
+    if cfg!(model_is_built_in) { Some(BUILT_IN_NAMES[0]) } else { None }
+}
 
 /// True if `path` is no file but the name of the model that is part of the program.
 pub fn is_built_in_name(path: &Path) -> bool {
@@ -56,8 +64,8 @@ pub(super) enum Content {
 
 impl Source {
     /// Opens `path`: a file, its first part, or a folder, whose model is used without conversion.
-    /// `-` is stdin; the name of the model that is part of the program means that, unless there is
-    /// such a file.
+    /// `-` is stdin; the name of the model that is part of the program means that, and the name of
+    /// one in the cache of the Hugging Face hub that, unless there is such a file.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_with(path, &Reading::default())
     }
@@ -68,6 +76,15 @@ impl Source {
             reading.check_without_folder()?;
             return Self::built_in();
         }
+        let found = hub_cache::resolved(path);
+        let source = Self::open_there(&found, reading)?;
+        Ok(match found {
+            Cow::Borrowed(_) => source,
+            Cow::Owned(_) => Self { name: name_of(path), ..source },
+        })
+    }
+
+    fn open_there(path: &Path, reading: &Reading) -> Result<Self> {
         let (role, allowed) = (reading.role, Arc::new(Allowed::new(&reading.unknown)));
         if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
             if reading.adapter.is_some() {

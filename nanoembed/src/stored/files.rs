@@ -23,6 +23,7 @@ use super::{Contents, Stored, Values};
 use super::{diagnosis, gguf_parts, int8, uqff_set};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result, name_of};
+use crate::files::hub_cache;
 use crate::files::mapped_file::MappedFile;
 use crate::hashed;
 
@@ -39,7 +40,8 @@ impl FileSet {
     pub fn open_each(paths: &[PathBuf]) -> impl Iterator<Item = Result<Self>> {
         let mut brought: Vec<PathBuf> = Vec::new();
         paths.iter().filter_map(move |path| {
-            if brought.contains(path) {
+            let path = &*hub_cache::resolved(path);
+            if brought.iter().any(|file| file == path) {
                 return None;
             }
             let set = match path.is_dir() {
@@ -55,8 +57,9 @@ impl FileSet {
 
     /// Opens whatever `path` stands for: a file; the first shard of a UQFF file with the others; a
     /// part called `NAME-00001-of-00003.ENDING` with the others; several files joined by `;`; a
-    /// folder as on Hugging Face.
+    /// folder as on Hugging Face, or the name of a model in the cache of its hub.
     pub fn open(path: &Path) -> Result<Self> {
+        let path = &*hub_cache::resolved(path);
         if path.is_dir() {
             let given = Some(path.to_owned());
             return Ok(Self { given, ..Self::from_regular_paths(folder(path)?)? });

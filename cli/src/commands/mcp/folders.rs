@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result, name_of};
 
 /// Folders, and all that is in them.
-pub(super) struct Folders(Vec<PathBuf>);
+pub(in crate::commands) struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    pub(super) fn new(folders: &[PathBuf]) -> Result<Self> {
+    pub(in crate::commands) fn new(folders: &[PathBuf]) -> Result<Self> {
         let present = [PathBuf::from(".")];
         let folders = if folders.is_empty() { &present } else { folders };
         let found = folders.iter().map(|folder| {
@@ -24,7 +24,7 @@ impl Folders {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> &[PathBuf] {
+    pub(in crate::commands) fn all(&self) -> &[PathBuf] {
         &self.0
     }
 

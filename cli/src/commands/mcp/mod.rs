@@ -9,7 +9,7 @@
 //! | `notes` | notes that agents keep |
 
 mod arguments;
-mod folders;
+pub(super) mod folders;
 mod notes;
 mod rpc;
 mod tools;
@@ -40,7 +40,8 @@ const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-
 Examples:
   nanoembed mcp
   nanoembed mcp ~/src ~/notes
-  claude mcp add nanoembed -- nanoembed mcp
+
+`nanoembed install` adds it to the settings of agents.
 
 Tools:
   search    passages of the folders, by words and by meaning

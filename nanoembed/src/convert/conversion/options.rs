@@ -7,6 +7,7 @@ use super::{ModelForm, ModelTarget};
 use crate::convert::amb::AmbOptions;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
+use crate::files::hub_cache;
 use crate::files::promise::check_promise;
 use crate::role::Role;
 
@@ -48,11 +49,17 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// A conversion of the model at `input`, a file or folder, to the file `output`: 32-bit floats,
-    /// in the format that the ending of `output` stands for. `-` is stdin or stdout.
+    /// A conversion of the model at `input`, a file, a folder or the name of a model in the cache of
+    /// the Hugging Face hub, to the file `output`: 32-bit floats, in the format that the ending of
+    /// `output` stands for. `-` is stdin or stdout.
     pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>) -> Self {
+        let given = input.into();
+        let input = hub_cache::resolved(&given).into_owned();
+        // A folder of the cache is called by a hash.
+        let name = given.file_name().filter(|_| input != given);
         Self {
-            input: input.into(),
+            name: name.map(|name| name.to_string_lossy().into_owned()),
+            input,
             output: output.into(),
             from: None,
             to: None,
@@ -64,7 +71,6 @@ impl Conversion {
             vocab: None,
             calibrate: None,
             pooler: false,
-            name: None,
             metadata: Vec::new(),
             created: None,
             role: Role::Text,
@@ -142,7 +148,7 @@ impl Conversion {
     /// The model's name, instead of that of the folder or file.
     #[must_use]
     pub fn name(self, name: impl Into<Option<String>>) -> Self {
-        Self { name: name.into(), ..self }
+        Self { name: name.into().or(self.name), ..self }
     }
 
     /// Adds an entry of metadata, or gives one another value.

@@ -45,6 +45,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result, name_of, name_of_output};
+use crate::files::hub_cache;
 use crate::files::new_file::folder::{NewFolder, check_absent};
 use crate::open::folder::files::EncoderFolder;
 use crate::progress::{Observer, Progress};
@@ -117,7 +118,7 @@ impl Pruning {
     ///
     /// Fails if it is no such folder, or if its model is invalid.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let path = &*hub_cache::resolved(path.as_ref());
         if !path.is_dir() {
             return Err(no_folder(path));
         }
