@@ -1598,6 +1598,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_token(const struct nanoembe
 
 #ifndef NANOEMBED_NO_STD
 // A source over the file at `path`, which is mapped into memory: its pages come when they are used.
+// On Windows the path is UTF-8, here and in other functions; elsewhere any bytes.
 // `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or it is no
 // regular one, such as a pipe; where the operating system refuses it, `errno` says why.
 //

@@ -7,7 +7,7 @@ use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 
 #[cfg(feature = "std")]
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
+use std::path::Path;
 
 use nanoembed_core::{Error, ErrorKind};
 
@@ -122,7 +122,7 @@ pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<&'a str> {
     unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| ErrorKind::InvalidUtf8.into())
 }
 
-/// A path of the caller's.
+/// A path of the caller's: any bytes where paths of the system are bytes, else UTF-8.
 ///
 /// # Safety
 ///
@@ -131,6 +131,16 @@ pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<&'a str> {
 pub(crate) unsafe fn path<'a>(path: *const c_char) -> Outcome<&'a Path> {
     check(path, 1)?;
     // SAFETY: checked, and the caller's promise.
-    let path = unsafe { CStr::from_ptr(path) };
-    Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
+    as_path(unsafe { CStr::from_ptr(path) })
+}
+
+#[cfg(all(feature = "std", unix))]
+fn as_path(path: &CStr) -> Outcome<&Path> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Ok(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes())))
+}
+
+#[cfg(all(feature = "std", not(unix)))]
+fn as_path(path: &CStr) -> Outcome<&Path> {
+    path.to_str().map(Path::new).map_err(|_| ErrorKind::InvalidUtf8.into())
 }

@@ -10,6 +10,7 @@ use crate::status::{Outcome, answer, nanoembed_status};
 use crate::{host_file, pointer, versioned};
 
 /// A source over the file at `path`, which is mapped into memory: its pages come when they are used.
+/// On Windows the path is UTF-8, here and in other functions; elsewhere any bytes.
 /// `nanoembed_source_close` unmaps it. `NANOEMBED_CANNOT_OPEN` if there is no such file, or it is no
 /// regular one, such as a pipe; where the operating system refuses it, `errno` says why.
 ///

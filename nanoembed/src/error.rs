@@ -12,7 +12,7 @@ use std::path::Path;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::escape;
-use crate::files::hub_cache::is_hub_name;
+use crate::hub_name::is_hub_name;
 use crate::refusal::Refused;
 
 /// The error of an allocation that was refused.

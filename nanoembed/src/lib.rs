@@ -91,6 +91,7 @@ pub mod files;
 #[doc(hidden)]
 pub mod glob;
 mod hashed;
+mod hub_name;
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;

@@ -121,13 +121,3 @@ pub fn tensor_names(layers: usize, pooler: bool) -> Result<Vec<String>, CoreErro
     let pooler = POOLER_TENSORS.iter().filter(|_| pooler).map(|&name| limit::copied(name));
     limit::gathered(embeddings.chain(layers).chain(pooler))
 }
-
-/// The present name of a norm's tensor, for TensorFlow's; other names stay.
-///
-/// # Errors
-///
-/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
-pub(crate) fn present_name(name: &str) -> Result<String, CoreError> {
-    let name = limit::replaced(name, "LayerNorm.gamma", "LayerNorm.weight")?;
-    limit::replaced(&name, "LayerNorm.beta", "LayerNorm.bias")
-}

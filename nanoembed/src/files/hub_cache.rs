@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::user_folders::{self, from_variable};
 use super::whole_file;
+use crate::hub_name::is_hub_name;
 
 /// A model in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,17 +46,6 @@ pub fn models() -> Vec<CachedModel> {
         .collect();
     models.sort_by(|a, b| a.name.cmp(&b.name));
     models
-}
-
-/// True for a name as models on the hub have it: an organisation and a model.
-pub(crate) fn is_hub_name(name: &str) -> bool {
-    let is_part = |part: &str| {
-        let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        part.bytes().all(of_name) && part.starts_with(|c: char| c.is_ascii_alphanumeric())
-    };
-    name.split_once('/').is_some_and(|(organisation, model)| {
-        is_part(organisation) && is_part(model) && !Path::new(organisation).exists()
-    })
 }
 
 /// The cache's folder, as `huggingface_hub` looks for it.

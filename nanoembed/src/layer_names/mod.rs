@@ -8,6 +8,7 @@
 //! | `embedder` | the same of the embedding models that mistral.rs has |
 //! | `numbering` | the names of numbered layers, wherever they come from |
 //! | `rows` | the order of rows that GGUF has for rotary attention |
+//! | `tensorflow` | names of norms in checkpoints that came from TensorFlow |
 //! | `translation` | a GGUF file under the names of Hugging Face |
 
 pub mod embedder;
@@ -15,6 +16,7 @@ pub mod llama;
 pub mod names_file;
 mod numbering;
 pub mod rows;
+pub mod tensorflow;
 pub mod translation;
 
 pub use embedder::Embedder;

@@ -9,7 +9,7 @@ use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::llama::{Llama, translated};
 use super::rows::{To, reorder};
-use crate::checkpoint::present_name;
+use super::tensorflow::present_name;
 use crate::error::{Error, Result};
 use crate::files::spool::Place;
 use crate::files::spool::Spool;

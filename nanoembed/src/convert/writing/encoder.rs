@@ -19,10 +19,10 @@ use serde_json::Value;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor_names;
 use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::checkpoint::wordpiece::FolderTokenizer;
-use crate::checkpoint::{present_name, tensor_names};
 use crate::convert::amb::source::AmbFile;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
@@ -30,6 +30,7 @@ use crate::files::mapped_file::MappedFile;
 use crate::folder::json_file::read_json;
 use crate::folder::texts::Allowed;
 use crate::hashed;
+use crate::layer_names::tensorflow::present_name;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {

@@ -21,7 +21,6 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::Family;
 use super::halves::divided;
-use crate::checkpoint::present_name;
 use crate::convert::experts;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
@@ -29,6 +28,7 @@ use crate::convert::targets::Item;
 use crate::error::{Error, Result};
 use crate::files::spool::Spool;
 use crate::hashed;
+use crate::layer_names::tensorflow::present_name;
 
 /// Tensors on their way into a file.
 pub(in crate::convert::writing) struct Prepared<'a> {
