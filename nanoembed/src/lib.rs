@@ -94,6 +94,8 @@ mod hashed;
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;
+pub mod lines;
+#[doc(hidden)]
 #[doc(hidden)]
 pub mod stored;
 #[cfg(feature = "parquet")]

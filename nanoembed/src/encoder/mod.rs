@@ -224,6 +224,12 @@ impl Encoder {
     /// `config_sentence_transformers.json` names another `similarity_fn_name`.
     #[must_use]
     pub fn similarity(&self) -> Similarity {
+    /// True for the model that is part of the program: see [`built_in`](Self::built_in).
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.0.source.is_built_in()
+    }
+
         self.0.prompts.similarity()
     }
 
