@@ -149,6 +149,14 @@ class Model:
         return self._native.max_tokens
 
     @property
+    @property
+    def fingerprint(self) -> str:
+        """The identity of the model's vectors, 32 hexadecimal digits: vectors may be compared if their
+        models have the same. It covers weights, settings, tokenizer, prompts, and the options that
+        change vectors, and is the same on every machine; ``nanoembed inspect`` and Parquet files
+        of the command line have it, too."""
+        return self._native.fingerprint
+
     def positions(self) -> int:
         """The most tokens that the model can use."""
         return self._native.positions

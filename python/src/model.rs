@@ -184,6 +184,15 @@ impl Model {
     }
 
     #[getter]
+    /// The fingerprint of the vectors, as hexadecimal digits.
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        let encoder = self.encoder(py)?;
+        let pool = self.threads.pool()?;
+        let fingerprint = py.detach(|| pool.install(|| encoder.fingerprint()));
+        Ok(fingerprint.or_exception(py)?.to_string())
+    }
+
     fn positions(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
             AnyModel::CrossEncoder(model) => Ok(model.positions()),

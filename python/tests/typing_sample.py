@@ -32,6 +32,8 @@ assert_type(model.rerank("a", ["b"])[0].score, float)
 assert_type(nanoembed.similarity(one, several), npt.NDArray[np.float32])
 text: str = "".join(model.generate([{"role": "user", "content": "Hello"}], max_tokens=8))
 
+assert_type(model.fingerprint, str)
+
 limits = nanoembed.Limits(file_bytes=1 << 30)
 assert_type(limits.session_bytes, int)
 SentenceTransformer("folder/", limits=limits).encode(["a"])
