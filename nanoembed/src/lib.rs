@@ -18,6 +18,7 @@
 //! | I want | type |
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
+//! | whether vectors may be compared | [`Encoder::fingerprint`] |
 //! | similar texts | [`Vectors::nearest`], [`cosine`] |
 //! | a vector for each token, and late interaction | [`Encoder::embed_multi_query`], [`Vectors::max_sim`] |
 //! | weights of the vocabulary's tokens | [`Encoder::embed_sparse`], [`SparseVector::dot`] |
@@ -94,6 +95,8 @@ mod hashed;
 mod hub_name;
 pub mod inspect;
 #[doc(hidden)]
+pub mod lines;
+#[doc(hidden)]
 pub mod open;
 #[doc(hidden)]
 pub mod stored;
@@ -113,8 +116,8 @@ pub use choice::Choice;
 pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
-    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, SparseVector, VectorKind,
-    Vectors, cosine, max_sim_all, similarity,
+    Encoder, EncoderOptions, Fingerprint, Hit, Length, Pooling, Precision, Session, SparseVector,
+    VectorKind, Vectors, cosine, max_sim_all, similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]

@@ -102,6 +102,33 @@ impl<'o> Progress<'o> {
     pub fn advance(&self, by: u64) {
         self.0.advance(by);
     }
+
+    /// An observer of a part of the task, which counts into it.
+    #[must_use]
+    pub const fn part(&self) -> impl Observer {
+        Part(self.0)
+    }
+}
+
+/// Takes the units of a part of a task. Its beginning and end are not those of the task.
+struct Part<'o>(&'o dyn Observer);
+
+impl Observer for Part<'_> {
+    fn advance(&self, by: u64) {
+        self.0.advance(by);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    fn warn(&self, warning: &str) {
+        self.0.warn(warning);
+    }
+
+    fn note(&self, note: &str) {
+        self.0.note(note);
+    }
 }
 
 impl std::fmt::Debug for Progress<'_> {

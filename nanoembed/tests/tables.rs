@@ -11,7 +11,7 @@ use arrow_array::types::Float32Type;
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use nanoembed::tables::{RowSource, Rows, TableForm, TableJob, TableOutput, TableSummary, Tables};
-use nanoembed::{Encoder, Error, Kind, Precision, Result, Silent};
+use nanoembed::{Encoder, Error, Kind, Precision, Prefix, Result, Silent};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::properties::WriterProperties;
@@ -214,6 +214,11 @@ fn another_run_is_not_continued() {
     let short = short.unwrap();
     let said = with(TableJob { encoder: &short, ..own() }).to_string();
     assert!(said.contains("another `"), "{said}");
+    // Only the fingerprint tells this model from the other.
+    let prompted = whole.encoder.with_prompt(Prefix::Text("query: ".into())).unwrap();
+    let said = with(TableJob { encoder: &prompted, ..own() }).to_string();
+    assert!(said.contains("another `model_fingerprint`"), "{said}");
+    assert!(said.contains(&prompted.fingerprint().unwrap().to_string()), "{said}");
     write_texts(&whole.inputs[1], 3001..9499);
     let said = with(own()).to_string();
     assert!(said.contains("another `input_fingerprint`"), "{said}");

@@ -7,6 +7,7 @@
 
 ===========================  ====================================================================
 :class:`Model`               embed, rerank, continue and tokenise texts
+:class:`Index`               search in folders of texts and code, by words and by meaning
 :class:`WordVectors`         vectors of words
 :func:`similarity`           similarities of vectors in any form; :func:`max_sim`: of those of tokens
 :func:`inspect`              what a file says of itself; :func:`verify`: whether it is whole
@@ -30,6 +31,7 @@ from ._errors import (
     StorageError,
 )
 from ._files import Finding, Verified, convert, inspect, quantize, verify
+from ._index import Hit, Index, IndexStatus
 from ._limits import Limits
 from ._model import Model
 from ._native import __version__
@@ -46,6 +48,9 @@ __all__ = [
     "Embedded",
     "FileMissing",
     "Finding",
+    "Hit",
+    "Index",
+    "IndexStatus",
     "Limits",
     "Model",
     "ModelError",

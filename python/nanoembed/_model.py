@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _keywords, _native, _texts
-from ._encode import Encoding, as_tensor
+from ._dense import Dense
+from ._encode import Encoding, EncodingKeywords, encoded
 from ._keywords import Dtype, OnError, Role, VectorKind, before_texts, is_strict
 from ._limits import Limits
-from ._other_vectors import check_dense, decoded, multi_vectors, sparse_vectors
+from ._other_vectors import decoded, multi_vectors, sparse_vectors
 from ._progress import Progress, watcher
 from ._results import Embedded, Ranked, SparseVector, Tokens
 from ._similarity import similarity
@@ -149,6 +150,14 @@ class Model:
         return self._native.max_tokens
 
     @property
+    def fingerprint(self) -> str:
+        """The identity of the model's vectors, 32 hexadecimal digits: vectors may be compared if their
+        models have the same. It covers weights, settings, tokenizer, prompts, and the options that
+        change vectors, and is the same on every machine; ``nanoembed inspect`` and Parquet files
+        of the command line have it, too."""
+        return self._native.fingerprint
+
+    @property
     def positions(self) -> int:
         """The most tokens that the model can use."""
         return self._native.positions
@@ -278,9 +287,8 @@ class Model:
         if isinstance(texts, str) and (details or out is not None or to is not None):
             raise TypeError("details, out and to are for several texts: put it into a list")
         several = [texts] if isinstance(texts, str) else texts
-        found = self._embed_kind(
-            several, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
-        )
+        dense = Dense(truncate_dim, normalize, dtype, out, to)
+        found = self._embed_kind(several, before, vectors, dense, on_error, progress)
         if details:
             return found
         rows = self._warned(found).vectors
@@ -291,20 +299,14 @@ class Model:
         texts: Texts,
         before: _native.Before,
         vectors: VectorKind,
-        truncate_dim: int | None,
-        normalize: bool,
-        dtype: Dtype,
-        out: Any,
-        to: _texts.Family | None,
+        dense: Dense,
         on_error: OnError,
         progress: Progress,
     ) -> Embedded:
-        """The vectors of such a kind; ``truncate_dim`` to ``to`` are for dense ones."""
+        """The vectors of such a kind."""
         if vectors == "dense":
-            return self._embed(
-                texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
-            )
-        check_dense(vectors, truncate_dim, normalize, dtype, out, to)
+            return self._embed(texts, before, dense, on_error, progress)
+        dense.refuse_for(vectors)
         return self._embed_others(texts, vectors, before, on_error, progress)
 
     def _warned(self, found: Embedded) -> Embedded:
@@ -316,34 +318,26 @@ class Model:
         self,
         texts: Texts,
         before: _native.Before,
-        truncate_dim: int | None = None,
-        normalize: bool = False,
-        dtype: Dtype = "float32",
-        out: Any = None,
-        to: _texts.Family | None = None,
+        dense: Dense,
         on_error: OnError = "raise",
         progress: Progress = None,
     ) -> Embedded:
-        if to not in (None, "numpy", "pyarrow", "polars"):
-            raise ValueError(f"to={to!r} is not 'numpy', 'pyarrow' or 'polars'")
-        if out is not None and to not in (None, "numpy"):
-            raise ValueError("out is a numpy array")
         rows, status, tokens, scales = self._native.embed(
             _texts.lowered(texts),
             before,
-            truncate_dim=truncate_dim,
-            normalize=normalize,
-            dtype=dtype,
-            out=out,
+            truncate_dim=dense.truncate_dim,
+            normalize=dense.normalize,
+            dtype=dense.dtype,
+            out=dense.out,
             strict=is_strict(on_error),
             nulls=_texts.allows_missing(texts),
             progress=watcher(progress),
         )
         return Embedded(
-            out if rows is None else _texts.converted(rows, to or _texts.family(texts)),
+            dense.out if rows is None else _texts.converted(rows, dense.to or _texts.family(texts)),
             np.frombuffer(status, np.uint8),
             np.frombuffer(tokens, np.uint32),
-            np.frombuffer(scales, np.float32) if dtype == "int8" else None,
+            np.frombuffer(scales, np.float32) if dense.dtype == "int8" else None,
         )
 
     def _embed_others(
@@ -411,9 +405,8 @@ class Model:
         """The embeddings of several questions, ``[n, dimensions]``: see :meth:`embed_query` and
         :meth:`embed`."""
         before = before_texts(usual="query")
-        found = self._embed_kind(
-            texts, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
-        )
+        dense = Dense(truncate_dim, normalize, dtype, out, to)
+        found = self._embed_kind(texts, before, vectors, dense, on_error, progress)
         return self._warned(found).vectors
 
     def embed_documents(
@@ -432,9 +425,8 @@ class Model:
         """The embeddings of texts that answer questions, ``[n, dimensions]``, after the model's
         prompt for these if it has one. Arguments are those of :meth:`embed`."""
         before = before_texts(usual="document")
-        found = self._embed_kind(
-            texts, before, vectors, truncate_dim, normalize, dtype, out, to, on_error, progress
-        )
+        dense = Dense(truncate_dim, normalize, dtype, out, to)
+        found = self._embed_kind(texts, before, vectors, dense, on_error, progress)
         return self._warned(found).vectors
 
     @overload
@@ -593,58 +585,16 @@ class Model:
         *,
         prompt_name: str | None = None,
         prompt: str | None = None,
-        batch_size: int = 32,
-        show_progress_bar: bool | None = None,
-        output_value: str | None = "sentence_embedding",
-        precision: str = "float32",
-        convert_to_numpy: bool = True,
-        convert_to_tensor: bool = False,
-        device: Any = None,
-        normalize_embeddings: bool = False,
-        truncate_dim: int | None = None,
+        **keywords: Unpack[EncodingKeywords],
     ) -> Any:
         """The same as sentence-transformers' ``encode``: ``float32 [n, dimensions]``, or
-        ``[dimensions]`` for one ``str``.
+        ``[dimensions]`` for one ``str``. Its other keywords are those of
+        :class:`~nanoembed._encode.Encoding`.
 
-        :param batch_size: has no effect: texts are packed by their tokens, and results do not
-            depend on it.
-        :param precision: ``float32``, ``ubinary`` (as ``dtype="binary"``) or ``binary`` (the same
-            minus 128, int8). ``int8`` and ``uint8`` of sentence-transformers depend on the other
-            texts of a call and are refused: ``embed(dtype="int8")`` does not.
-        :param convert_to_tensor: give a tensor of torch, which has to be installed.
         :raises ValueError: devices and other outputs are asked for: this computes on the CPU.
         """
-        encoding = Encoding(
-            batch_size=batch_size,
-            show_progress_bar=show_progress_bar,
-            output_value=output_value,
-            precision=precision,
-            convert_to_numpy=convert_to_numpy,
-            convert_to_tensor=convert_to_tensor,
-            device=device,
-            normalize_embeddings=normalize_embeddings,
-            truncate_dim=truncate_dim,
-        )
-        return self._encode(sentences, before_texts(None, prompt_name, prompt), encoding)
-
-    def _encode(self, sentences: Texts, before: _native.Before, encoding: Encoding) -> Any:
-        is_one = isinstance(sentences, str)
-        embedded = self._embed(
-            [sentences] if is_one else sentences,
-            before,
-            encoding.truncate_dim,
-            encoding.normalize_embeddings,
-            encoding.dtype,
-            to="numpy",
-            progress=bool(encoding.show_progress_bar),
-        )
-        rows = encoding.rows(self._warned(embedded).vectors)
-        if encoding.convert_to_tensor:
-            rows = as_tensor(rows)
-        if is_one:
-            return rows[0]
-        is_whole = encoding.convert_to_numpy or encoding.convert_to_tensor
-        return rows if is_whole else list(rows)
+        before = before_texts(None, prompt_name, prompt)
+        return encoded(self, sentences, before, Encoding(**keywords))
 
 
 def _role_and_content(message: Mapping[str, str]) -> tuple[str, str]:

@@ -79,6 +79,8 @@ class Model:
     @property
     def max_tokens(self) -> int: ...
     @property
+    def fingerprint(self) -> str: ...
+    @property
     def positions(self) -> int: ...
     @property
     def labels(self) -> list[str]: ...
@@ -140,6 +142,61 @@ class Model:
         progress: Callable[[int, int | None], object] | None,
     ) -> list[tuple[list[float], list[float]]]: ...
     def generate(self, request: Request) -> Pieces: ...
+
+class SearchedFiles(TypedDict):
+    paths: list[str]
+    glob: list[str]
+    types: list[str]
+    hidden: bool
+    no_ignore: bool
+    unit: str | None
+    lossy: bool
+    keep: bool
+
+class SearchRequest(TypedDict):
+    query: str
+    k: int
+    by: str
+    vectors: str | None
+    min: float | None
+    rerank: Model | None
+
+class Index:
+    @staticmethod
+    def open(
+        model: Model,
+        files: SearchedFiles,
+        *,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> Index: ...
+    @staticmethod
+    def from_texts(
+        model: Model,
+        texts: Iterable[object],
+        names: list[str] | None,
+        *,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> Index: ...
+    def __len__(self) -> int: ...
+    @property
+    def messages(self) -> list[str]: ...
+    @property
+    def embedded(self) -> int: ...
+    def search(
+        self,
+        request: SearchRequest,
+        *,
+        progress: Callable[[int, int | None], object] | None,
+    ) -> tuple[
+        list[tuple[str, int, int, str, float, float | None, str | None]],
+        bool,
+        str | None,
+    ]: ...
+
+def index_states(
+    model: Model, files: SearchedFiles
+) -> list[tuple[str, int, int, int, int]]: ...
+def drop_indices(model: Model, files: SearchedFiles) -> list[str]: ...
 
 class Words:
     def __init__(

@@ -11,24 +11,6 @@ from . import _native
 from ._results import Embedded, SparseVector, Status
 
 
-def check_dense(
-    vectors: str, truncate_dim: Any, normalize: bool, dtype: str, out: Any, to: Any
-) -> None:
-    """Refuses a kind of vectors that there is not, and what is for dense vectors alone."""
-    if vectors not in ("sparse", "multi"):
-        raise ValueError(f"vectors={vectors!r} is not 'dense', 'sparse' or 'multi'")
-    of_dense = {
-        "truncate_dim": truncate_dim is not None,
-        "normalize": normalize,
-        "dtype": dtype != "float32",
-        "out": out is not None,
-        "to": to is not None,
-    }
-    for name, is_given in of_dense.items():
-        if is_given:
-            raise ValueError(f"{name} is for dense vectors, not for {vectors} ones")
-
-
 def sparse_vectors(model: _native.Model, *arguments: Any, **keywords: Any) -> Embedded:
     """Texts as sparse vectors."""
     counts, indices, values, fates = model.embed_sparse(*arguments, **keywords)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._dense import Dense
 from ._keywords import Role, before_texts
 from ._model import Model
 from ._results import Status
@@ -38,7 +39,7 @@ def with_vectors(model: Model, table: Any, columns: Columns) -> Any:
     found = model._embed(  # pyright: ignore[reportPrivateUsage]
         table.column(columns.text),
         before_texts(usual=columns.as_),
-        to="pyarrow",
+        Dense(to="pyarrow"),
         on_error="null",
     )
     table = table.append_column(columns.vector, found.vectors)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy as np
 import numpy.typing as npt
 
 from ._results import Status
+from ._warning import warn
 
 
 class TruncationWarning(UserWarning):
@@ -23,12 +21,12 @@ def warn_of_truncated(status: npt.NDArray[np.uint8], tokens: npt.NDArray[np.uint
     cut = int(np.count_nonzero(is_cut))
     if cut == 0:
         return
-    depth, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("nanoembed."):
-        depth, frame = depth + 1, frame.f_back
     texts = "the text has" if len(status) == 1 else f"{cut} of {len(status)} texts have"
-    warnings.warn(
-        f"{texts} more than {tokens[is_cut].max()} tokens: only these are embedded",
-        TruncationWarning,
-        stacklevel=depth,
-    )
+    message = f"{texts} more than {tokens[is_cut].max()} tokens: only these are embedded"
+    warn(message, TruncationWarning)
+
+
+def warn_of_truncated_query(max_tokens: int) -> None:
+    """Warns that a query has more tokens than the model uses."""
+    message = f"the query has more than {max_tokens} tokens: only these are embedded"
+    warn(message, TruncationWarning)

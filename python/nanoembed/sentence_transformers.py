@@ -18,6 +18,7 @@ downloads, devices and torch are taken where they change nothing, and refused by
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,10 +26,12 @@ import numpy as np
 from . import _native
 from . import _util as util
 from ._cross_encoder import CrossEncoder
-from ._encode import Encoding
-from ._keywords import before_texts
+from ._dense import Dense
+from ._encode import Encoding, encoded
+from ._keywords import OnError, before_texts
 from ._limits import Limits
 from ._model import BUILT_IN, Model
+from ._progress import Progress
 from ._results import Embedded, SparseVector
 from ._st_keywords import Movable, check, path_of
 from ._texts import Texts
@@ -36,6 +39,14 @@ from ._texts import Texts
 __all__ = [
     "BUILT_IN", "CrossEncoder", "MultiVectorEncoder", "SentenceTransformer", "SparseEncoder", "util",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Encoding(Encoding):
+    """With keywords about processes, which have no effect."""
+
+    pool: Any = None
+    chunk_size: int | None = None
 
 
 class SentenceTransformer(Movable):
@@ -69,7 +80,7 @@ class SentenceTransformer(Movable):
     ) -> Any:
         """As :meth:`nanoembed.Model.encode`; ``pool`` and ``chunk_size`` have no effect."""
         before = before_texts(None, prompt_name, prompt)
-        return self._encode(sentences, before, Encoding(**keywords))
+        return encoded(self, sentences, before, _Encoding(**keywords))
 
     def start_multi_process_pool(self, target_devices: Any = None) -> dict[str, Any]:
         """Nothing: threads compute."""
@@ -92,7 +103,7 @@ class SentenceTransformer(Movable):
     ) -> Any:
         """``encode`` after the model's prompt for questions, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="query")
-        return self._encode(sentences, before, Encoding(**keywords))
+        return encoded(self, sentences, before, _Encoding(**keywords))
 
     def encode_document(
         self,
@@ -104,19 +115,19 @@ class SentenceTransformer(Movable):
     ) -> Any:
         """``encode`` after the model's prompt for documents, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="document")
-        return self._encode(sentences, before, Encoding(**keywords))
+        return encoded(self, sentences, before, _Encoding(**keywords))
 
     def _embed(
         self,
         texts: Texts,
         before: _native.Before,
-        truncate_dim: int | None = None,
-        *arguments: Any,
-        **keywords: Any,
+        dense: Dense,
+        on_error: OnError = "raise",
+        progress: Progress = None,
     ) -> Embedded:
-        if truncate_dim is None:
-            truncate_dim = self.truncate_dim
-        return super()._embed(texts, before, truncate_dim, *arguments, **keywords)
+        if dense.truncate_dim is None:
+            dense = replace(dense, truncate_dim=self.truncate_dim)
+        return super()._embed(texts, before, dense, on_error, progress)
 
     @property
     def dimensions(self) -> int:
@@ -189,7 +200,7 @@ class _OtherEncoder(Movable):
         prompt: str | None = None,
         **keywords: Any,
     ) -> Any:
-        encoding = Encoding(**keywords)
+        encoding = _Encoding(**keywords)
         of_dense = {
             "precision": encoding.precision != "float32",
             "normalize_embeddings": encoding.normalize_embeddings,

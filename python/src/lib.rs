@@ -11,6 +11,7 @@
 //! | `model` | models of texts |
 //! | `limits` | limits on the memory that a file may take |
 //! | `generate` | continuations |
+//! | `index` | files and folders that are searched |
 //! | `words` | word vectors |
 //! | `files` | inspection, verification, conversion |
 //! | `weights` | weights in other formats, as floats, and compared |
@@ -19,6 +20,7 @@
 mod error;
 mod files;
 mod generate;
+mod index;
 mod limits;
 mod model;
 mod other_vectors;
@@ -40,6 +42,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::generate::Pieces;
+    #[pymodule_export]
+    use super::index::{Index, drop_indices, index_states};
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! Models of texts: embedding, comparing, continuing, tokenising.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use nanoembed::open::reading::Reading;
 use nanoembed::open::source::Source;
@@ -11,6 +11,7 @@ use nanoembed::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rayon::ThreadPool;
 
 use crate::error::OrException;
 use crate::generate::{Pieces, Request};
@@ -181,6 +182,15 @@ impl Model {
             AnyModel::CrossEncoder(model) => Ok(model.max_tokens()),
             _ => Ok(self.encoder(py)?.max_tokens()),
         }
+    }
+
+    /// The fingerprint of the vectors, as hexadecimal digits.
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        let encoder = self.encoder(py)?;
+        let pool = self.threads.pool()?;
+        let fingerprint = py.detach(|| pool.install(|| encoder.fingerprint()));
+        Ok(fingerprint.or_exception(py)?.to_string())
     }
 
     #[getter]
@@ -407,8 +417,13 @@ impl Model {
 }
 
 impl Model {
+    /// The threads that compute.
+    pub(crate) fn pool(&self) -> PyResult<Arc<ThreadPool>> {
+        self.threads.pool()
+    }
+
     /// The encoder; opened the first time for a model that continues texts.
-    fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
+    pub(crate) fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
         match &self.opened {
             AnyModel::Encoder(encoder) => Ok(encoder),
             AnyModel::Generator(_) => {
@@ -478,7 +493,8 @@ impl Model {
         }
     }
 
-    fn reranker(&self) -> PyResult<Reranker> {
+    /// The model that compares texts.
+    pub(crate) fn reranker(&self) -> PyResult<Reranker> {
         self.opened.reranker().ok_or_else(|| {
             PyTypeError::new_err(format!(
                 "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker, \
@@ -512,7 +528,7 @@ impl Model {
 }
 
 /// Texts none of which is missing.
-fn all_texts(texts: &Texts) -> PyResult<Vec<&str>> {
+pub(crate) fn all_texts(texts: &Texts) -> PyResult<Vec<&str>> {
     let rows = texts.rows()?;
     if let Some(at) = rows.iter().position(Result::is_err) {
         return Err(PyTypeError::new_err(format!("texts[{at}] is null")));

@@ -19,6 +19,15 @@ def test_inspections_are_those_of_the_command_line(file):
     assert nanoembed.inspect(file) == json.loads(program("inspect", "--json", file))
 
 
+def test_the_fingerprint_is_that_of_the_command_line():
+    for file in (PROMPTED, SMALL_F32):
+        told = json.loads(program("inspect", "--json", file))["fingerprint"]
+        assert nanoembed.Model(file).fingerprint == told
+    model = nanoembed.Model(PROMPTED, max_tokens=8)
+    assert model.fingerprint != nanoembed.Model(PROMPTED).fingerprint
+    assert nanoembed.Model(PROMPTED.read_bytes(), max_tokens=8).fingerprint == model.fingerprint
+
+
 def test_a_sound_file_verifies_and_a_changed_byte_is_found(tmp_path):
     verified = nanoembed.verify(PROMPTED)
     assert verified and verified.checked and verified.findings == []

@@ -82,7 +82,7 @@ import os, sys
 import nanoembed
 
 model = nanoembed.Model(threads=2)
-texts = ["word " * 300] * 200_000
+texts = {texts}
 before = int(open("/proc/self/statm").read().split()[1]) if os.path.exists("/proc") else 0
 
 def begun(done, total):
@@ -92,7 +92,7 @@ def begun(done, total):
 
 begun.told = False
 try:
-    model.embed(texts, progress=begun)
+    {call}
 except KeyboardInterrupt:
     after = int(open("/proc/self/statm").read().split()[1]) if os.path.exists("/proc") else 0
     # 200,000 vectors are 75,000 pages; what was computed of them is gone.
@@ -102,9 +102,21 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_ctrl_c_ends_a_call_and_frees_its_memory():
+@pytest.mark.parametrize(
+    ("texts", "call"),
+    [
+        ('["word " * 300] * 200_000', "model.embed(texts, progress=begun)"),
+        (
+            '[f"{n} word" * 40 for n in range(50_000)]',
+            "nanoembed.Index.from_texts(texts, model=model, progress=begun)",
+        ),
+    ],
+    ids=["embed", "index"],
+)
+def test_ctrl_c_ends_a_call_and_frees_its_memory(texts, call):
     """The texts would take minutes."""
-    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True)
+    program = INTERRUPTED.replace("{texts}", texts).replace("{call}", call)
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begun\n"
     child.send_signal(signal.SIGINT)
     output, _ = child.communicate(timeout=20)

@@ -16,5 +16,5 @@ def test_the_examples_of_the_readme_print_what_they_show():
 
 
 def test_the_examples_of_the_package_print_what_they_show():
-    for module in (nanoembed, nanoembed._model):
+    for module in (nanoembed, nanoembed._index, nanoembed._model):
         assert doctest.testmod(module).failed == 0

@@ -32,6 +32,14 @@ assert_type(model.rerank("a", ["b"])[0].score, float)
 assert_type(nanoembed.similarity(one, several), npt.NDArray[np.float32])
 text: str = "".join(model.generate([{"role": "user", "content": "Hello"}], max_tokens=8))
 
+assert_type(model.fingerprint, str)
+
+index = nanoembed.Index("docs/", Path("src"), model=model, glob="*.md", type=["py"], unit="line")
+hits: list[nanoembed.Hit] = index.search("a query", 3, by="words", min=0.5, rerank=model)
+assert_type(hits[0].similarity, float | None)
+assert_type(nanoembed.Index.from_texts(["a"], ["name"]), nanoembed.Index)
+ages: list[int] = [status.age_seconds for status in index.status()]
+
 limits = nanoembed.Limits(file_bytes=1 << 30)
 assert_type(limits.session_bytes, int)
 SentenceTransformer("folder/", limits=limits).encode(["a"])

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use nanoembed::{Encoder, Silent};
-use nanoembed_search::{Answers, By, Form, Query, Tree, passages};
+use nanoembed_search::{Answers, By, Query, Tree};
 use serde_json::Value;
 
 /// Shares of meaning that are tried.
@@ -72,20 +72,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut totals = vec![0.0; WEIGHTS.len() + 2];
     for group in groups {
         let is_own = |row: &&Row| !same_group || row.group == group;
-        let mut cut = Vec::new();
-        for row in texts.iter().filter(is_own) {
-            let own = passages(Form::Whole, &row.text, &encoder);
-            cut.extend(own.into_iter().map(|passage| (row.id.clone(), passage)));
-        }
+        let named: Vec<(&str, &str)> =
+            texts.iter().filter(is_own).map(|row| (&*row.id, &*row.text)).collect();
         let own: Vec<&Row> = queries.iter().filter(is_own).collect();
-        let tree = Tree::from_passages(cut, &encoder, &Silent)?;
+        let tree = Tree::from_texts(&named, &encoder, &Silent)?;
         let mut sums = vec![0.0; WEIGHTS.len() + 2];
         for row in &own {
             let query = Query::new(&row.text);
             let weighed = WEIGHTS.iter().map(|weight| Query { weight: Some(*weight), ..query });
             let alone = [By::Words, By::Meaning].map(|by| Query { by, ..query });
             for (sum, query) in sums.iter_mut().zip(alone.into_iter().chain(weighed)) {
-                *sum += ndcg(&tree.search(&query, &encoder)?, &relevant[&row.id]);
+                *sum += ndcg(&tree.search(&query, &encoder, &Silent)?, &relevant[&row.id]);
             }
         }
         let count = own.len() as f64;

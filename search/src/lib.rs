@@ -8,7 +8,7 @@
 //! let encoder = Encoder::open(path)?;
 //! let options = TreeOptions { store: None, ..TreeOptions::default() };
 //! let tree = Tree::open(&["src"], &options, &encoder, &Silent)?;
-//! for answer in tree.search(&Query::new("how are paragraphs split?"), &encoder)?.best(3) {
+//! for answer in tree.search(&Query::new("how are paragraphs split?"), &encoder, &Silent)?.best(3) {
 //!     println!("{}:{}: {:.3} {}", answer.file, answer.line, answer.score, answer.text);
 //! }
 //! # Ok::<(), nanoembed::Error>(())
@@ -21,7 +21,9 @@
 //! | `segment` | files with their passages, vectors and words, as bytes |
 //! | `live` | the passages of segments that are searched |
 //! | `walk` | the files of folders |
-//! | `content` | the passages of files |
+//! | `cutting` | files read and cut |
+//! | `content` | the passages of a file |
+//! | `records` | the texts of JSON lines |
 //! | `passage` | texts cut into passages, a file for each form |
 //! | `term` | texts as terms: stems, identifiers, pairs of letters |
 //! | `bm25` | passages by the words that they share with a query |
@@ -33,11 +35,13 @@
 
 mod bm25;
 mod content;
+mod cutting;
 mod inverted;
 mod live;
 mod meaning;
 mod passage;
 mod rank;
+mod records;
 mod script;
 mod segment;
 mod store;
@@ -46,13 +50,15 @@ mod tree;
 mod walk;
 mod weight;
 
-pub use content::{Content, Cutting, Reader, TextsOnly};
+pub use content::Content;
+pub use cutting::{Cutting, Reader, UsualReader};
 pub use inverted::InvertedIndex;
 pub use passage::{Form, Measure, Part, Passage, passages};
 pub use rank::{DEPTH, Hit, Scores};
 pub use store::cache_folder;
 pub use tree::{
-    Answer, Answers, By, IndexStatus, Query, Tree, TreeOptions, drop_index, index_status,
+    Answer, Answers, By, IndexStatus, KNOWS_ENGLISH, Query, Tree, TreeOptions, drop_index,
+    index_status,
 };
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
 pub use weight::WEIGHT;

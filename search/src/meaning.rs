@@ -2,7 +2,7 @@
 
 use nanoembed::precision::to_int8;
 use nanoembed::scan::{MOST_QUERY, dot_rows};
-use nanoembed::{Encoder, Error, Length, Result, Role, Similarity, VectorKind};
+use nanoembed::{Encoder, Error, Length, Observer, Progress, Result, Role, Similarity, VectorKind};
 use rayon::prelude::*;
 
 use crate::inverted::InvertedIndex;
@@ -31,10 +31,11 @@ pub(crate) fn compare(
     kind: VectorKind,
     query: &str,
     live: &Live,
+    observer: &dyn Observer,
 ) -> Result<Meaning> {
     match kind {
         VectorKind::Dense => dense(encoder, query, live),
-        VectorKind::Sparse => sparse(encoder, query, live),
+        VectorKind::Sparse => sparse(encoder, query, live, observer),
         _ => Err(Error::argument("vectors", "is dense or sparse in a search")
             .with_hint("`--late MODEL` compares the vectors of tokens")),
     }
@@ -53,7 +54,7 @@ fn dense(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
     Ok(Meaning { best, query_truncated: truncated(&lengths) })
 }
 
-fn sparse(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
+fn sparse(encoder: &Encoder, query: &str, live: &Live, observer: &dyn Observer) -> Result<Meaning> {
     let (query, lengths) = encoder.embed_sparse_all_as(Role::Query, &[query])?;
     let (mut texts, mut of) = (Vec::new(), Vec::new());
     for place in (0..live.len()).filter_map(|at| Some((at, live.place(at)?))) {
@@ -65,10 +66,12 @@ fn sparse(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
         }
     }
     let mut index = InvertedIndex::default();
+    let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
     for texts in texts.chunks(AT_ONCE) {
-        let (vectors, _) = encoder.embed_sparse_all_as(Role::Document, texts)?;
+        let (vectors, _) = encoder.embed_sparse_watched(Role::Document, texts, &progress.part())?;
         vectors.iter().for_each(|vector| index.add(vector.iter()));
     }
+    drop(progress);
     let scores = query.first().map(|query| index.scores(query.iter())).unwrap_or_default();
     let mut found = vec![(f32::NAN, 0); live.len()];
     for ((passage, part), score) in of.into_iter().zip(scores) {

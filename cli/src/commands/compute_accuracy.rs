@@ -12,7 +12,7 @@ use nanoembed::words::nearest::Nearest;
 use crate::args::ThreadArgs;
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of};
-use crate::input::Lines as Input;
+use crate::input::lines;
 use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 
@@ -55,7 +55,7 @@ impl ComputeAccuracy {
         let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
-        let mut input = Input::open(&self.analogies, None)?;
+        let mut input = lines(&self.analogies, None)?;
         let observer = Terminal::new(quiet);
         let mut accuracy = Accuracy::new((&opened, &words, &nearest), &observer);
         while let Some(line) = input.next_line()? {

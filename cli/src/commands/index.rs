@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use clap::Args;
 use nanoembed::Encoder;
@@ -12,10 +11,9 @@ use nanoembed_search::{
 };
 use serde_json::json;
 
-use super::search::records::Records;
-use super::search::{FileArgs, warn_of_files};
+use super::search::FileArgs;
 use crate::args::EmbedderArgs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, warn};
 use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 use crate::streams::say;
@@ -105,8 +103,8 @@ impl Index {
                 }
                 continue;
             };
-            let IndexStatus { root, files, passages, bytes, written, .. } = status;
-            let age = SystemTime::now().duration_since(written).unwrap_or_default().as_secs();
+            let age = status.age().as_secs();
+            let IndexStatus { root, files, passages, bytes, .. } = status;
             let (root, model) = (root.display().to_string(), encoder.model_name());
             if self.json {
                 lines.json(&json!({
@@ -126,10 +124,9 @@ impl Index {
 }
 
 fn make(folders: &[PathBuf], options: &TreeOptions, encoder: &Encoder, quiet: bool) -> Result<()> {
-    let (terminal, records) = (Terminal::new(quiet), Records::usual()?);
-    let tree = Tree::open_with(folders, options, encoder, &records, &terminal)?;
+    let tree = Tree::open(folders, options, encoder, &Terminal::new(quiet))?;
     if !quiet {
-        warn_of_files(&tree);
+        tree.messages().iter().for_each(warn);
         let (passages, embedded) = (tree.passages(), tree.embedded);
         say(format_args!("{passages} passages, {embedded} texts embedded"));
     }

@@ -12,7 +12,7 @@ use nanoembed_core::format::finalfusion::{BrokenUtf8, FinalfusionPlan, StorageSp
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, warn};
-use crate::input::Lines;
+use crate::input::lines;
 use crate::output::create;
 use crate::streams::say;
 
@@ -54,7 +54,7 @@ impl Select {
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];
         let mut selected = selection::Selected::beside(&self.output)?;
-        let mut lines = Lines::open(Path::new(&self.words), None)?;
+        let mut lines = lines(Path::new(&self.words), None)?;
         let mut unknown = 0_u64;
         while let Some(word) = lines.next_line()? {
             let found = words.vector(&word, &mut vector, &mut scratch);

@@ -13,7 +13,7 @@ use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
 use crate::args::{ThreadArgs, count};
 use crate::error::{Result, warn};
-use crate::input::Lines;
+use crate::input::lines;
 
 /// The most neighbours in memory.
 const MAX_NEIGHBOURS: usize = 1 << 20;
@@ -76,7 +76,7 @@ impl Similar {
             }
         } else if self.words.is_empty() {
             let at_once = self.at_once(words.layout().vocabulary.words);
-            let mut lines = Lines::open(Path::new("-"), None)?;
+            let mut lines = lines(Path::new("-"), None)?;
             loop {
                 let mut batch = Vec::new();
                 while batch.len() < at_once

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of, warn};
-use crate::input::Lines as Input;
+use crate::input::lines;
 use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::LineWriter;
@@ -126,7 +126,7 @@ impl Vector {
             answers.add(&words, word, row)
         };
         if self.words.is_empty() {
-            let mut lines = Input::open(Path::new("-"), None)?;
+            let mut lines = lines(Path::new("-"), None)?;
             while let Some(word) = lines.next_line()? {
                 answer(&word)?;
             }

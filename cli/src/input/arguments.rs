@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use nanoembed::files::is_table;
+use nanoembed::lines::json_line::{ID, Members, TEXT};
 
 use super::error_policy::OnError;
-use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
 use crate::error::{Error, Result, name_of, warn};
 
@@ -99,17 +99,6 @@ const TAKEN: [&str; 17] = [
 ];
 
 impl FormArgs {
-    /// Those of a command without such arguments.
-    pub(crate) const fn usual() -> Self {
-        Self {
-            line_format: LineFormat::Text,
-            field: None,
-            keep: Vec::new(),
-            on_error: OnError::Fail,
-            lossy: false,
-        }
-    }
-
     /// The wanted members of a JSON line or columns; `None` for lines of text, with which options
     /// about members are refused.
     fn members(&self, usual: &str) -> Result<Option<Members>> {
@@ -135,7 +124,7 @@ impl FormArgs {
     /// The name of the member that is the text, or that a column of texts has.
     #[cfg(feature = "parquet")]
     pub(crate) fn text_name(&self) -> &str {
-        self.field.as_deref().unwrap_or("text")
+        self.field.as_deref().unwrap_or(TEXT)
     }
 
     /// Members, or columns of a table, that are wanted beside results.
@@ -171,7 +160,7 @@ impl FormArgs {
 
     /// A reader of texts of this form.
     pub(crate) fn reader(&self) -> Result<Reader> {
-        self.reader_of("text")
+        self.reader_of(TEXT)
     }
 
     /// The same where the member that is the text is `usual` unless another is asked for.

@@ -2,11 +2,8 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `lines` | the lines of a file, with their places |
-//! | `json_line` | a line that is a JSON object with a text |
 //! | `rows` | rows of a CSV file |
 //! | `source` | a file or stdin, as bytes |
-//! | `surrogates` | halves of characters in JSON |
 //! | `arguments` | arguments about texts |
 //! | `error_policy` | treatment of lines that cannot be used |
 //! | `pairs` | a question, and texts that may answer it |
@@ -15,21 +12,17 @@
 
 mod arguments;
 mod error_policy;
-mod json_line;
-mod lines;
 mod pairs;
 mod rows;
 mod source;
-mod surrogates;
 mod texts;
 mod whole_text;
 
 pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
 pub(crate) use error_policy::OnError;
-#[cfg(feature = "parquet")]
-pub(crate) use json_line::ID;
-pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
-pub(crate) use source::read;
-pub(crate) use texts::{Item, LeftOut, Reader, Texts};
+pub(crate) use source::{lines, read};
+#[cfg(feature = "parquet")]
+pub(crate) use texts::LeftOut;
+pub(crate) use texts::{Item, Reader, Texts};
 pub(crate) use whole_text::whole_text;

@@ -2,11 +2,11 @@
 //! spreadsheets write.
 
 use csv_core::{ReadRecordResult, Reader as Parser, ReaderBuilder};
+use nanoembed::lines::Lines;
+use nanoembed::lines::json_line::{ID, Members, Object};
 use nanoembed_core::ErrorKind;
 use serde_json::Value;
 
-use super::json_line::{ID, Members, Object};
-use super::lines::Lines;
 use crate::error::Result;
 
 /// Longer rows are refused, as longer lines are.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use nanoembed::lines::Lines;
+use nanoembed::lines::json_line::{Members, Object, Unusable};
 use serde_json::Value;
 
 use super::error_policy::OnError;
-use super::json_line::{Members, Object, Wrong};
-use super::lines::Lines;
 use super::rows::{Row, Rows};
 use crate::error::{Error, Result, warn};
 
@@ -104,24 +104,19 @@ impl Reader {
 
     /// The next text, or the next line that cannot be used, if the caller can go on after it.
     fn next_line(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
-        let line = match lines.next_line() {
-            Ok(Some(line)) => line,
-            Ok(None) => return Ok(None),
-            Err(failure) => {
-                let item = Item::new(lines, file);
-                return self.or_else(item, failure).map(Some);
-            }
+        let next = match &self.members {
+            Some(members) => members.next(lines),
+            None => match lines.next_line() {
+                Ok(line) => line.map(|text| Ok(Object { text, kept: Vec::new() })),
+                Err(error) => Some(Err(Unusable { error: error.into(), kept: Vec::new() })),
+            },
         };
         let item = Item::new(lines, file);
-        let Some(members) = &self.members else {
-            return Ok(Some(Item { text: Some(line), ..item }));
-        };
-        match members.read(&line) {
-            Ok(object) => Ok(Some(Item { text: Some(object.text), kept: object.kept, ..item })),
-            Err(Wrong { kind, at, message, hint, kept }) => {
-                let failure = lines.refuse(kind, at, message);
-                let failure = hint.into_iter().fold(failure, Error::with_hint);
-                self.or_else(Item { kept, ..item }, failure).map(Some)
+        match next {
+            None => Ok(None),
+            Some(Ok(Object { text, kept })) => Ok(Some(Item { text: Some(text), kept, ..item })),
+            Some(Err(Unusable { error, kept })) => {
+                self.or_else(Item { kept, ..item }, *error).map(Some)
             }
         }
     }
@@ -339,7 +334,7 @@ fn receive(
 /// Reads `files` in order until one of them fails or no more is wanted.
 fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
-        let lines = Lines::open(file, Some(reader.lossy));
+        let lines = super::lines(file, Some(reader.lossy));
         let sent = lines.and_then(|lines| reader.each(lines, &mut |item| send(Ok(item))));
         match sent {
             Ok(true) => {}

@@ -21,6 +21,24 @@ fn a_line_of_json_has_the_documented_shape() {
 }
 
 #[test]
+fn the_fingerprint_of_a_models_vectors_is_told() {
+    let tiny = TinyModel::new();
+    let (model, other) =
+        (tiny.converted("m.weights", &[]), tiny.converted("n.weights", &["--type", "f16"]));
+    let told = |path: &str| {
+        let object = objects(&stdout(&["inspect", "--json", path], "")).remove(0);
+        object["fingerprint"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(told(&model).len(), 32);
+    assert_ne!(told(&model), told(&other));
+    assert!(stdout(&["inspect", &model], "").contains(&told(&model)));
+    let bytes = std::fs::read(&model).unwrap();
+    let piped = nanoembed(&["inspect", "-", "--json"]).write_stdin(bytes).assert().success();
+    let piped = String::from_utf8(piped.get_output().stdout.clone()).unwrap();
+    assert_eq!(objects(&piped)[0]["fingerprint"], told(&model));
+}
+
+#[test]
 fn the_stream_layout_and_its_transposition_are_named() {
     let tiny = TinyModel::new();
     let file = tiny.join("old.bin");

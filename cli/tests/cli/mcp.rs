@@ -135,6 +135,17 @@ fn passages_are_those_of_the_command() {
 }
 
 #[test]
+fn json_lines_are_texts_as_for_the_command() {
+    let scene = Scene::new();
+    fs::write(scene.path("docs/a.jsonl"), "{\"id\": 1, \"text\": \"hello world\"}\nno json\n")
+        .unwrap();
+    let result = scene.called("search", &json!({"query": "world", "by": "words"}));
+    assert_eq!(result["structuredContent"]["results"][0]["text"], "hello world", "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("warning: 1 line left out"), "{text}");
+}
+
+#[test]
 fn notes_are_kept_and_found() {
     let scene = Scene::new();
     let result = scene.called("recall", &json!({"query": "cat"}));

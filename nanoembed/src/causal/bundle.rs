@@ -61,6 +61,16 @@ impl Bundle {
         self.files.name()
     }
 
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The weights.
+    pub(crate) const fn files(&self) -> &ModelFiles {
+        &self.files
+    }
+
     /// The bytes of the files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.bytes()

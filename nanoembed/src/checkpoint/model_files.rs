@@ -43,7 +43,8 @@ impl ModelFiles {
         Ok(Self { merged: Some(merged), ..opened })
     }
 
-    fn sets(&self) -> impl Iterator<Item = &FileSet> {
+    /// All sets of files.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &FileSet> {
         std::iter::once(&self.weights).chain(&self.residual).chain(&self.merged)
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options` | options of an encoder |
 //! | `embed` | the ways to embed |
-//! | `fingerprint` | the space of a model's vectors as a number |
+//! | `fingerprint` | the identity of a model's vector space |
 //! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
@@ -46,10 +46,12 @@ use crate::open::source::Source;
 use crate::role::Role;
 use backend::Backend;
 use causal::CausalEncoder;
+use fingerprint::Computation;
 use routes::{Network, Routes};
 use text::TextEncoder;
 
 pub use backend::Length;
+pub use fingerprint::Fingerprint;
 pub use multi::max_sim_all;
 pub use nanoembed_core::owned::SparseVector;
 pub use options::{EncoderOptions, Pooling};
@@ -92,8 +94,9 @@ struct Inner {
     role: Role,
     /// The models for texts of other roles, if there is a Router.
     routes: Option<Arc<Routes>>,
+    computation: Computation,
     /// Set when it was first asked for.
-    fingerprint: OnceLock<u128>,
+    fingerprint: OnceLock<Fingerprint>,
 }
 
 impl Encoder {
@@ -162,6 +165,7 @@ impl Encoder {
             threads,
             role,
             routes,
+            computation: Computation::new(options),
             fingerprint: OnceLock::new(),
         };
         let encoder =
@@ -218,6 +222,12 @@ impl Encoder {
     #[must_use]
     pub fn model_name(&self) -> &str {
         self.0.source.name()
+    }
+
+    /// True for the model that is part of the program: see [`built_in`](Self::built_in).
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        self.0.source.is_built_in()
     }
 
     /// The measure that the model's vectors are compared by: the cosine unless

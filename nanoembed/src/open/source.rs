@@ -51,6 +51,8 @@ pub struct Source {
     role: Role,
     /// Unknown settings that are ignored.
     allowed: Arc<Allowed>,
+    /// True for the model that is part of the program.
+    is_built_in: bool,
 }
 
 pub(super) enum Content {
@@ -109,7 +111,8 @@ impl Source {
     }
 
     fn new(name: impl Into<String>, content: Content) -> Self {
-        Self { name: name.into(), content, role: Role::Text, allowed: Arc::default() }
+        let (name, role, allowed) = (name.into(), Role::Text, Arc::default());
+        Self { name, content, role, allowed, is_built_in: false }
     }
 
     fn from_folder(folder: EncoderFolder) -> Result<Self> {
@@ -185,7 +188,8 @@ impl Source {
     pub fn built_in() -> Result<Self> {
         #[cfg(model_is_built_in)]
         {
-            Ok(Self::new("the default model", Content::Whole(BUILT_IN.0.into())))
+            let source = Self::new("the default model", Content::Whole(BUILT_IN.0.into()));
+            Ok(Self { is_built_in: true, ..source })
         }
         #[cfg(not(model_is_built_in))]
         {
@@ -195,6 +199,11 @@ impl Source {
                 " nanoembed-cli` builds one in"
             )))
         }
+    }
+
+    /// True for the model that is part of the program.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        self.is_built_in
     }
 
     /// A warning for each unknown setting that is ignored.

@@ -59,8 +59,12 @@ impl<'a> Int8<'a> {
         if self.signed { "int8" } else { "uint8" }
     }
 
-    pub(super) const fn stored_bytes(&self) -> u64 {
-        (self.codes.len() + self.scales.len() + self.zeros.len() + self.columns.len()) as u64
+    pub(super) const fn arrays(&self) -> [&'a [u8]; 4] {
+        [self.codes, self.scales, self.zeros, self.columns]
+    }
+
+    pub(super) fn stored_bytes(&self) -> u64 {
+        self.arrays().iter().map(|array| array.len() as u64).sum()
     }
 
     pub(super) fn read(&self, first: usize, out: &mut [f32]) -> Option<()> {

@@ -115,6 +115,17 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// All arrays; empty ones for those that the type does not have.
+    pub fn arrays(&self) -> [&'a [u8]; 4] {
+        match self {
+            Self::Weight(weight) => {
+                let [first, second, third] = weight.encoding().arrays();
+                [first, second, third, &[]]
+            }
+            Self::Int8(int8) => int8.arrays(),
+        }
+    }
+
     /// Bytes of all arrays and scales together.
     pub fn stored_bytes(&self) -> u64 {
         match self {

@@ -6,7 +6,6 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter;
 
-use super::fingerprint::Fingerprint;
 use super::group::Group;
 use super::input::{not_utf8, position};
 use super::output::{TableOutput, Writing};
@@ -127,11 +126,9 @@ impl TableJob<'_> {
         let encoder = self.encoder;
         let vector = encoder.embed("How do I reset my password?")?;
         let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        let mut probe = Fingerprint::new();
-        vector.iter().for_each(|x| probe.feed(&x.to_le_bytes()));
         let mut facts = Facts::default();
         facts.add("model", encoder.model_name());
-        facts.add("model_fingerprint", format_args!("{:08x}", probe.finish()));
+        facts.add("model_fingerprint", encoder.fingerprint()?);
         facts.add("dimensions", encoder.dimensions());
         facts.add("dtype", self.precision.name());
         facts.add("normalized", (length - 1.0).abs() < 1e-3);

@@ -12,13 +12,19 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
+use nanoembed::Observer;
 use nanoembed::digest::digest;
 
 use crate::segment::{Identity, Vector};
 
 const MAGIC: [u8; 8] = *b"nembjrn1";
 const HEADER: usize = 32;
+
+/// The interval at which a process that waits looks for the lock.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The bytes of a record besides its codes.
 const FIELDS: usize = 16 + 4 + 4 + 8;
@@ -33,19 +39,15 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn open(path: &Path, identity: &Identity, wait: impl FnOnce()) -> io::Result<Self> {
+    /// Opens the journal at `path` when no other process has it. `observer` may end the wait.
+    pub(super) fn open(
+        path: &Path,
+        identity: &Identity,
+        observer: &dyn Observer,
+    ) -> io::Result<Self> {
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                wait();
-                file.lock()?;
-            }
-            // Where files cannot be locked, an index is still replaced as a whole.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+        lock(&file, observer)?;
         let mut header = MAGIC.to_vec();
         header.extend(identity.fingerprint.to_le_bytes());
         header.extend(identity.dimensions.to_le_bytes());
@@ -81,6 +83,29 @@ impl Journal {
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.seek(SeekFrom::Start(0)).map(|_| ())
+    }
+}
+
+/// Locks the file, after the process that has locked it.
+fn lock(file: &File, observer: &dyn Observer) -> io::Result<()> {
+    let mut waits = false;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if observer.is_cancelled() => {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Err(TryLockError::WouldBlock) => {
+                if !std::mem::replace(&mut waits, true) {
+                    observer.note("another process indexes this folder: waiting for it");
+                }
+                thread::sleep(INTERVAL);
+            }
+            // Where files cannot be locked, an index is still replaced as a whole.
+            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
+                return Err(error);
+            }
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
+        }
     }
 }
 
@@ -134,14 +159,53 @@ fn read_whole(reader: &mut BufReader<&File>, buffer: &mut [u8]) -> io::Result<Op
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+
+    /// Nobody has locked the journals of tests.
+    struct NoWaiting;
+
+    impl Observer for NoWaiting {
+        fn note(&self, note: &str) {
+            panic!("{note}");
+        }
+    }
+
+    /// Cancels as soon as it is told that another has the lock.
+    #[derive(Default)]
+    struct Impatient(AtomicBool);
+
+    impl Observer for Impatient {
+        fn note(&self, _: &str) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+
+        fn is_cancelled(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn waiting_for_another_process_can_be_cancelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.journal");
+        let identity = Identity::default();
+        let first = Journal::open(&path, &identity, &NoWaiting).unwrap();
+        let impatient = Impatient::default();
+        let error = Journal::open(&path, &identity, &impatient).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+        assert!(impatient.is_cancelled());
+        drop(first);
+        Journal::open(&path, &identity, &NoWaiting).unwrap();
+    }
 
     #[test]
     fn a_cut_or_changed_journal_keeps_the_records_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.journal");
         let identity = Identity { fingerprint: 7, root: 8, dimensions: 3 };
-        let open = |identity| Journal::open(&path, identity, || panic!("locked")).unwrap();
+        let open = |identity| Journal::open(&path, identity, &NoWaiting).unwrap();
         let vector = |at: u8| Vector { codes: vec![at; 3], scale: 0.5, length: f32::from(at) };
         let all: Vec<(u128, Vector)> = (0..4).map(|at| (u128::from(at), vector(at))).collect();
         let mut journal = open(&identity);

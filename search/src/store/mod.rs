@@ -16,7 +16,7 @@ use nanoembed::digest::digest;
 use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::files::user_folders::create_private;
-use nanoembed::{Error, Result};
+use nanoembed::{Error, Observer, Result, Silent};
 
 use crate::segment::{Identity, Segment};
 pub use folder::cache_folder;
@@ -81,14 +81,14 @@ impl Stored {
         file.commit()
     }
 
-    /// Locks the journal. If another process has locked it, calls `wait`, then waits for that process.
-    pub(crate) fn lock(&self, wait: impl FnOnce()) -> Result<Journal> {
+    /// Locks the journal, after another process that has locked it. `observer` may end the wait.
+    pub(crate) fn lock(&self, observer: &dyn Observer) -> Result<Journal> {
         let failed = |error| Error::writing(self.journal.display(), &error);
         if let Some(folder) = self.journal.parent() {
             // Indices hold the texts of files.
             create_private(folder).map_err(failed)?;
         }
-        Journal::open(&self.journal, &self.identity, wait).map_err(failed)
+        Journal::open(&self.journal, &self.identity, observer).map_err(failed)
     }
 
     /// The bytes of the index and the time when it was written; `None` if there is none.
@@ -101,7 +101,7 @@ impl Stored {
     pub(crate) fn remove(&self) -> Result<bool> {
         let there = self.index.exists();
         if there || self.journal.exists() {
-            let mut journal = self.lock(|| {})?;
+            let mut journal = self.lock(&Silent)?;
             let failed = |error| Error::writing(self.index.display(), &error);
             if there {
                 fs::remove_file(&self.index).map_err(failed)?;

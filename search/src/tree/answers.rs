@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use nanoembed::{Encoder, Reranker, Result};
+use nanoembed::{Encoder, Observer, Reranker, Result};
+use serde_json::{Map, Value};
 
 use super::Tree;
 use super::options::{By, Query};
 use crate::bm25::Words;
 use crate::meaning::{Meaning, compare};
 use crate::rank::{Hit, Scores};
+use crate::records;
 use crate::weight::{WEIGHT, weight_of_built_in};
 
 /// A passage that answers a query: its best part.
@@ -23,8 +25,8 @@ pub struct Answer<'t> {
     pub end_line: u64,
     /// Its text.
     pub text: &'t str,
-    /// The extra text of the passage, such as the `id` of its record.
-    pub extra: &'t str,
+    /// The extra text of the passage.
+    extra: &'t str,
     /// How well it answers: the larger, the better.
     pub score: f32,
     /// The similarity of the meanings, if those were compared.
@@ -32,6 +34,18 @@ pub struct Answer<'t> {
     /// The part as models read it.
     read: Cow<'t, str>,
 }
+
+impl Answer<'_> {
+    /// Other members of the JSON line that has the passage, such as its `id`; `None` for a passage of
+    /// another kind of file.
+    #[must_use]
+    pub fn members(&self) -> Option<Map<String, Value>> {
+        records::members(self.extra)
+    }
+}
+
+/// The warning to users if [`Answers::leans_on_words`].
+pub const KNOWS_ENGLISH: &str = "the built-in model knows English: other languages are found by their words rather than their meaning; a multilingual model, such as multilingual-e5-small, finds both";
 
 /// The answers to a query.
 #[derive(Clone, Debug, Default)]
@@ -51,15 +65,27 @@ impl<'t> Answers<'t> {
         self.all.iter().take(count)
     }
 
-    /// Replaces the scores by those of a second model, and sorts the answers by them.
+    /// Leaves out answers whose meanings are less similar than `least`, or were not compared.
+    pub fn leave_out_below(&mut self, least: f32) {
+        self.all.retain(|it| it.similarity.is_some_and(|similarity| similarity >= least));
+    }
+
+    /// Keeps as many of the best as the query's depth, replaces their scores by those of a second
+    /// model, and sorts them by these.
     ///
     /// # Errors
     ///
-    /// Fails if the model fails.
-    pub fn rerank(&mut self, query: &str, model: &Reranker) -> Result<()> {
+    /// Fails if the model fails or `observer` cancels.
+    pub fn rerank(
+        &mut self,
+        query: &Query<'_>,
+        model: &Reranker,
+        observer: &dyn Observer,
+    ) -> Result<()> {
+        self.all.truncate(query.depth);
         let pairs: Vec<(&str, &str)> =
-            self.all.iter().map(|answer| (query, &*answer.read)).collect();
-        let scores = model.score_pairs(&pairs)?;
+            self.all.iter().map(|answer| (query.text, &*answer.read)).collect();
+        let scores = model.score_pairs_watched(&pairs, observer)?;
         for (answer, score) in self.all.iter_mut().zip(scores) {
             answer.score = score.score();
         }
@@ -74,8 +100,13 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Fails if the model fails, or makes no vectors of the kind.
-    pub fn search(&self, query: &Query<'_>, encoder: &Encoder) -> Result<Answers<'_>> {
+    /// Fails if the model fails, or makes no vectors of the kind, or `observer` cancels.
+    pub fn search(
+        &self,
+        query: &Query<'_>,
+        encoder: &Encoder,
+        observer: &dyn Observer,
+    ) -> Result<Answers<'_>> {
         let live = &self.live;
         let words = (query.by != By::Meaning).then(|| Words::new(query.text, live));
         if query.by == By::Words {
@@ -86,8 +117,8 @@ impl Tree {
             return Ok(Answers { all, ..Answers::default() });
         }
         let kind = query.vectors.unwrap_or_else(|| encoder.vector_kind());
-        let Meaning { best, query_truncated } = compare(encoder, kind, query.text, live)?;
-        let weight = query.weight.unwrap_or_else(|| match query.is_built_in {
+        let Meaning { best, query_truncated } = compare(encoder, kind, query.text, live, observer)?;
+        let weight = query.weight.unwrap_or_else(|| match encoder.is_built_in() {
             true => weight_of_built_in(query.text, live),
             false => WEIGHT,
         });
@@ -97,7 +128,7 @@ impl Tree {
         let scores = Scores { meaning: Some(&similarities), words: words.as_deref() };
         let best_of = |passage: usize| best.get(passage).map_or(0, |(_, part)| *part);
         let all = self.answers(scores.rank(weight, query.depth), &best_of);
-        let leans_on_words = query.is_built_in && query.weight.is_none() && weight < WEIGHT;
+        let leans_on_words = encoder.is_built_in() && query.weight.is_none() && weight < WEIGHT;
         Ok(Answers { all, query_truncated, leans_on_words })
     }
 

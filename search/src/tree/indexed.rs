@@ -35,6 +35,14 @@ pub struct IndexStatus {
     pub written: SystemTime,
 }
 
+impl IndexStatus {
+    /// The time since it was written.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        SystemTime::now().duration_since(self.written).unwrap_or_default()
+    }
+}
+
 /// The state of a folder's index; `None` if it has none for this model, or a damaged one.
 ///
 /// # Errors
@@ -113,9 +121,7 @@ impl Making<'_> {
             // Words alone are soon counted, and shall not take the place of vectors.
             return self.in_memory(found);
         }
-        let observer = self.observer;
-        let wait = || observer.note("another process indexes this folder: waiting for it");
-        let mut journal = match stored.lock(wait) {
+        let mut journal = match stored.lock(self.observer) {
             Ok(journal) => Some(journal),
             Err(error) => {
                 self.warnings.push(format!("the index is not kept: {error}"));

@@ -8,10 +8,11 @@ use nanoembed::{Encoder, Error, Observer, Progress, Result, Role, name_of};
 use rayon::prelude::*;
 
 use super::options::TreeOptions;
-use crate::content::{Content as Cut, Reader};
+use crate::content::Content as Cut;
+use crate::cutting::Reader;
 use crate::live::Named;
 use crate::meaning::in_bytes;
-use crate::passage::Passage;
+use crate::passage::{Form, Passage, passages};
 use crate::segment::{Content, FileDraft, Identity, Segment, Vector, write};
 use crate::store::Journal;
 use crate::walk::Found;
@@ -74,12 +75,20 @@ impl<'m> Making<'m> {
         Ok(Named { segment, names })
     }
 
-    /// The segment of passages that come from no file, each with the name to show for it.
-    pub(super) fn add_passages(&mut self, passages: Vec<(String, Passage)>) -> Result<Named> {
-        let names = passages.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
-        let passages: Vec<Passages> =
-            passages.into_iter().map(|(_, passage)| vec![(passage, String::new())]).collect();
-        let drafts: Vec<FileDraft<'_>> = passages
+    /// The segment of texts that come from no file, each with the name to show for it.
+    pub(super) fn add_texts(&mut self, texts: &[(&str, &str)]) -> Result<Named> {
+        let names = texts.iter().map(|(name, _)| Some(Arc::from(*name))).collect();
+        let encoder = self.encoder;
+        let cut = |(_, text): &(&str, &str)| -> Passages {
+            let passages = passages(Form::Whole, text, encoder).into_iter();
+            passages.map(|passage| (passage, String::new())).collect()
+        };
+        let mut all: Vec<Passages> = Vec::with_capacity(texts.len());
+        for texts in texts.chunks(AT_ONCE) {
+            self.check()?;
+            all.par_extend(texts.par_iter().map(cut));
+        }
+        let drafts: Vec<FileDraft<'_>> = all
             .iter()
             .map(|own| FileDraft {
                 path: Vec::new(),
@@ -89,6 +98,14 @@ impl<'m> Making<'m> {
             })
             .collect();
         Ok(Named { segment: self.segment_in_memory(&drafts)?, names })
+    }
+
+    /// Fails if the observer cancels.
+    fn check(&self) -> Result<()> {
+        match self.observer.is_cancelled() {
+            true => Err(Error::cancelled()),
+            false => Ok(()),
+        }
     }
 
     fn segment_in_memory(&mut self, drafts: &[FileDraft<'_>]) -> Result<Segment> {
@@ -106,6 +123,7 @@ impl<'m> Making<'m> {
     pub(super) fn read(&mut self, found: &[Found]) -> Result<Vec<Option<Passages>>> {
         let mut all = Vec::with_capacity(found.len());
         for found in found.chunks(AT_ONCE) {
+            self.check()?;
             let cutting = &self.options.cutting;
             let read = |found| cutting.content(found, self.encoder, self.reader);
             let contents: Vec<Result<Cut>> = found.par_iter().map(read).collect();
@@ -157,9 +175,10 @@ impl<'m> Making<'m> {
         let progress = Progress::texts(self.observer, "embedding", Some(texts.len() as u64));
         for batch in texts.chunks(A_BATCH) {
             let own: Vec<&str> = batch.iter().map(|(_, text)| &**text).collect();
-            let (vectors, lengths) = self.encoder.embed_all_as(Role::Document, &own)?;
-            let made: Vec<Vector> = vectors.rows().map(in_bytes).collect();
-            progress.advance(batch.len() as u64);
+            let mut rows = vec![0.0; own.len() * self.dimensions];
+            let part = progress.part();
+            let lengths = self.encoder.embed_into(Role::Document, &own, &mut rows, &part)?;
+            let made: Vec<Vector> = rows.chunks_exact(self.dimensions).map(in_bytes).collect();
             self.embedded += batch.len() as u64;
             self.tokens += lengths.iter().map(|length| length.tokens as u64).sum::<u64>();
             let named = || batch.iter().map(|(of, _)| *of);
@@ -170,9 +189,6 @@ impl<'m> Making<'m> {
                 *journal = None;
             }
             known.extend(named().zip(made));
-            if self.observer.is_cancelled() {
-                return Err(Error::cancelled());
-            }
         }
         drop(progress);
         Ok(known)

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 use nanoembed::{Encoder, Observer, Result, VectorKind};
 
-use crate::content::{Reader, TextsOnly};
+use crate::cutting::{Reader, UsualReader};
 use crate::live::{Live, Named};
 use crate::walk::{Files, Found};
 
-pub use answers::{Answer, Answers};
+pub use answers::{Answer, Answers, KNOWS_ENGLISH};
 pub use indexed::{IndexStatus, drop_index, index_status};
 use making::Making;
 pub use options::{By, Query, TreeOptions};
@@ -36,7 +36,7 @@ pub use options::{By, Query, TreeOptions};
 /// # let path = "../ffi/tests/data/small_bert.weights";
 /// let encoder = Encoder::open(path)?;
 /// let tree = Tree::open(&["README.md"], &TreeOptions::default(), &encoder, &Silent)?;
-/// for answer in tree.search(&Query::new("which files are found?"), &encoder)?.best(3) {
+/// for answer in tree.search(&Query::new("which files are found?"), &encoder, &Silent)?.best(3) {
 ///     println!("{}:{}: {}", answer.file, answer.line, answer.text);
 /// }
 /// # Ok::<(), nanoembed::Error>(())
@@ -53,6 +53,9 @@ pub struct Tree {
     /// The number of tokens of these texts.
     pub tokens: u64,
 }
+
+/// Warnings about files that are told one by one.
+const MOST_WARNINGS: usize = 5;
 
 /// The files of one segment.
 enum Group {
@@ -73,10 +76,10 @@ impl Tree {
         encoder: &Encoder,
         observer: &dyn Observer,
     ) -> Result<Self> {
-        Self::open_with(paths, options, encoder, &TextsOnly, observer)
+        Self::open_with(paths, options, encoder, &UsualReader, observer)
     }
 
-    /// As [`open`](Self::open), but `reader` reads the files that are no plain texts, and `-`.
+    /// As [`open`](Self::open), but `reader` reads files in another way, and `-`.
     ///
     /// # Errors
     ///
@@ -99,28 +102,49 @@ impl Tree {
                 Group::Folder(folder, found) => making.add_folder(&folder, &found)?,
             });
         }
-        tree.warnings.append(&mut making.warnings);
-        tree.left_out.append(&mut making.left_out);
-        (tree.embedded, tree.tokens) = (making.embedded, making.tokens);
-        tree.live = Live::new(segments);
-        Ok(tree)
+        Ok(tree.with(making, segments))
     }
 
-    /// A tree of passages that come from no file, each with the name to show for it.
+    /// A tree of texts that come from no file, each with the name to show for it. Each is one passage.
     ///
     /// # Errors
     ///
     /// Fails if the model fails.
-    pub fn from_passages(
-        passages: Vec<(String, crate::passage::Passage)>,
+    pub fn from_texts(
+        texts: &[(&str, &str)],
         encoder: &Encoder,
         observer: &dyn Observer,
     ) -> Result<Self> {
         let options = TreeOptions::default();
         let has_rows = encoder.makes(VectorKind::Dense);
-        let mut making = Making::new(&options, encoder, &TextsOnly, observer, has_rows)?;
-        let named: Named = making.add_passages(passages)?;
-        Ok(Self { live: Live::new(vec![named]), ..Self::default() })
+        let mut making = Making::new(&options, encoder, &UsualReader, observer, has_rows)?;
+        let named = making.add_texts(texts)?;
+        Ok(Self::default().with(making, vec![named]))
+    }
+
+    /// The tree of these segments.
+    fn with(mut self, mut making: Making<'_>, segments: Vec<Named>) -> Self {
+        self.warnings.append(&mut making.warnings);
+        self.left_out.append(&mut making.left_out);
+        (self.embedded, self.tokens) = (making.embedded, making.tokens);
+        Self { live: Live::new(segments), ..self }
+    }
+
+    /// Messages to users about what was left out: a word about each of the first files, and about all
+    /// lines together.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        let mut messages: Vec<String> = self.warnings.iter().take(MOST_WARNINGS).cloned().collect();
+        let more = self.warnings.len().saturating_sub(MOST_WARNINGS);
+        if more > 0 {
+            messages.push(format!("{more} more files or folders could not be read"));
+        }
+        if let Some(first) = self.left_out.first() {
+            let (count, plural) =
+                (self.left_out.len(), if self.left_out.len() == 1 { "" } else { "s" });
+            messages.push(format!("{count} line{plural} left out, the first: {first}"));
+        }
+        messages
     }
 
     /// The number of different passages.

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use nanoembed::VectorKind;
+use nanoembed::{Encoder, VectorKind};
 
-use crate::content::Cutting;
+use crate::cutting::Cutting;
 use crate::rank::DEPTH;
 use crate::walk::Walk;
 
@@ -51,11 +51,9 @@ pub struct Query<'q> {
     pub by: By,
     /// The kind of vectors; if `None`, the kind that the model is made for.
     pub vectors: Option<VectorKind>,
-    /// The share of meaning in scores, from 0 to 1; if `None`, [`WEIGHT`](crate::WEIGHT).
+    /// The share of meaning in scores, from 0 to 1; if `None`, [`WEIGHT`](crate::WEIGHT), or less of
+    /// the built-in model for other languages than English.
     pub weight: Option<f32>,
-    /// True if the model is the built-in one, whose meaning counts less beside words for other
-    /// languages than English.
-    pub is_built_in: bool,
     /// The number of best passages by words, and by meaning, that are ranked together.
     pub depth: usize,
 }
@@ -64,6 +62,19 @@ impl<'q> Query<'q> {
     /// A query by words and meaning.
     #[must_use]
     pub const fn new(text: &'q str) -> Self {
-        Self { text, by: By::Both, vectors: None, weight: None, is_built_in: false, depth: DEPTH }
+        Self { text, by: By::Both, vectors: None, weight: None, depth: DEPTH }
+    }
+
+    /// The same query for at least `count` answers.
+    #[must_use]
+    pub fn at_least(self, count: usize) -> Self {
+        Self { depth: DEPTH.max(count), ..self }
+    }
+
+    /// True if it compares dense vectors, which a tree has by [`TreeOptions::vectors`].
+    #[must_use]
+    pub fn is_dense(&self, encoder: &Encoder) -> bool {
+        let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
+        self.by != By::Words && kind == VectorKind::Dense
     }
 }

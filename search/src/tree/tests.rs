@@ -8,7 +8,8 @@ use nanoembed::{Encoder, Silent};
 use tempfile::TempDir;
 
 use super::*;
-use crate::content::{Content, Cutting};
+use crate::content::Content;
+use crate::cutting::Cutting;
 use crate::walk::Walk;
 
 const FILES: [(&str, &str); 4] = [
@@ -89,7 +90,7 @@ impl Folders {
 type Row = (String, u64, u64, String, u32, Option<u32>);
 
 fn hits(tree: &Tree, query: &Query<'_>, encoder: &Encoder) -> Vec<Row> {
-    let answers = tree.search(query, encoder).unwrap();
+    let answers = tree.search(query, encoder, &Silent).unwrap();
     let row = |it: &Answer<'_>| {
         let similarity = it.similarity.map(f32::to_bits);
         (it.file.into(), it.line, it.end_line, it.text.into(), it.score.to_bits(), similarity)
@@ -117,7 +118,7 @@ fn only_texts_that_are_new_are_embedded() {
     assert_eq!(folders.check(&encoder), 0);
     let tree = folders.open(&encoder);
     assert!(
-        tree.search(&Query::new("storm"), &encoder)
+        tree.search(&Query::new("storm"), &encoder, &Silent)
             .unwrap()
             .all
             .iter()
@@ -236,6 +237,59 @@ impl Reader for Failing {
         }
         None
     }
+}
+
+#[test]
+fn json_lines_are_texts_with_their_members() {
+    let (folders, encoder) = (Folders::new(), encoder());
+    folders.put("r.jsonl", "{\"id\": 7, \"text\": \"A whale.\"}\n{\"body\": \"x\"}\nno json\n");
+    let tree = folders.open(&encoder);
+    let query = Query { by: By::Words, ..Query::new("whale") };
+    let answers = tree.search(&query, &encoder, &Silent).unwrap();
+    let members = answers.all[0].members().unwrap();
+    assert_eq!((answers.all[0].text, &members["id"]), ("A whale.", &7.into()));
+    let [message] = &tree.messages()[..] else { panic!("{:?}", tree.messages()) };
+    assert!(message.starts_with("2 lines left out, the first: ") && message.contains("line 2"));
+    // In a file that was given, they are errors.
+    let given = [folders.path("r.jsonl")];
+    let error = Tree::open(&given, &folders.options(), &encoder, &Silent).unwrap_err();
+    assert!(error.to_string().contains("no member `text`"), "{error}");
+    // Whole texts have no members.
+    let query = Query { by: By::Words, ..Query::new("storm") };
+    assert!(tree.search(&query, &encoder, &Silent).unwrap().all[0].members().is_none());
+}
+
+#[test]
+fn texts_in_memory_are_passages_with_names() {
+    let encoder = encoder();
+    let texts = [("a", "The cat sat."), ("b", " "), ("c", "It rains.")];
+    let tree = Tree::from_texts(&texts, &encoder, &Silent).unwrap();
+    assert_eq!((tree.passages(), tree.embedded), (2, 2));
+    let answers = tree.search(&Query::new("rains"), &encoder, &Silent).unwrap();
+    assert_eq!((answers.all[0].file, answers.all[0].text), ("c", "It rains."));
+    let mut none = answers.clone();
+    none.leave_out_below(2.0);
+    assert!(none.all.is_empty() && answers.all.len() == 2);
+}
+
+/// Cancels before anything is done.
+struct Cancelling;
+
+impl Observer for Cancelling {
+    fn is_cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn work_can_be_cancelled() {
+    let (folders, encoder) = (Folders::new(), encoder());
+    let paths = [folders.texts.path()];
+    let kind = |result: Result<Tree>| result.unwrap_err().kind();
+    let cancelled = nanoembed::Kind::Cancelled;
+    let opened = Tree::open(&paths, &folders.options(), &encoder, &Cancelling);
+    assert_eq!(kind(opened), cancelled);
+    assert_eq!(kind(Tree::from_texts(&[("a", "b")], &encoder, &Cancelling)), cancelled);
 }
 
 #[test]

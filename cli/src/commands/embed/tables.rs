@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use nanoembed::lines::json_line::{ID, TEXT};
 use nanoembed::tables::{
     Counted, LineRows, RowSource, Rows, TableForm, TableJob, TableOutput, TableRow, TableSummary,
     Tables, fingerprint_of,
@@ -12,13 +13,10 @@ use serde_json::Value;
 use super::Embed;
 use super::format::Format;
 use crate::error::{Error, Result};
-use crate::input::{ID, Item, LeftOut, LineFormat, OnError, Texts};
+use crate::input::{Item, LeftOut, LineFormat, OnError, Texts};
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::{Terminal, say_done};
 use crate::streams::{self, say};
-
-/// Default name of the column of texts.
-const TEXT: &str = "text";
 
 /// Default name of the column of vectors.
 const VECTORS: &str = "embedding";

@@ -1,5 +1,6 @@
 //! `.amb` files: sections, metadata and configuration, tokenizer, tensors.
 
+use nanoembed::Fingerprint;
 use nanoembed::inspect::inspection::amb::AmbSummary;
 use nanoembed::units;
 use nanoembed_core::format::amb::AmbTokenizerKind;
@@ -7,7 +8,7 @@ use nanoembed_core::format::amb::AmbTokenizerKind;
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &AmbSummary) -> Vec<String> {
+pub(super) fn text(summary: &AmbSummary, fingerprint: Option<Fingerprint>) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = Table::new(&[Align::Left, Align::Left]);
     let mut fact = |name: &str, value: String| facts.row([name.to_owned(), value]);
@@ -30,6 +31,9 @@ pub(super) fn text(summary: &AmbSummary) -> Vec<String> {
         if !special.is_empty() {
             fact("special", special.join(", "));
         }
+    }
+    if let Some(fingerprint) = fingerprint {
+        fact("fingerprint", fingerprint.to_string());
     }
     fact("tensors", tensors::totals(&summary.totals, summary.tensors.len()));
     text.extend(facts.lines(2));

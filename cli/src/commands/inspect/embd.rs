@@ -1,12 +1,13 @@
 //! `.weights` files: header, flags, metadata, tokenizer, tensors.
 
+use nanoembed::Fingerprint;
 use nanoembed::inspect::inspection::embd::EmbdSummary;
 use nanoembed::units;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &EmbdSummary) -> Vec<String> {
+pub(super) fn text(summary: &EmbdSummary, fingerprint: Option<Fingerprint>) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = Table::new(&[Align::Left, Align::Left]);
     let mut fact = |name: &str, value: String| facts.row([name.to_owned(), value]);
@@ -27,6 +28,9 @@ pub(super) fn text(summary: &EmbdSummary) -> Vec<String> {
         if !special.is_empty() {
             fact("special", special.join(", "));
         }
+    }
+    if let Some(fingerprint) = fingerprint {
+        fact("fingerprint", fingerprint.to_string());
     }
     fact("tensors", tensors::totals(&summary.totals, summary.tensors.len()));
     text.extend(facts.lines(2));

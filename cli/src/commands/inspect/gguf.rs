@@ -1,10 +1,11 @@
 //! GGUF files: metadata, tokenizer and tensors.
 
+use nanoembed::Fingerprint;
 use nanoembed::inspect::inspection::gguf::GgufSummary;
 
 use super::tensors;
 
-pub(super) fn text(summary: &GgufSummary) -> Vec<String> {
+pub(super) fn text(summary: &GgufSummary, fingerprint: Option<Fingerprint>) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = vec![
         ("format", format!("gguf, version {}", summary.version)),
@@ -16,6 +17,7 @@ pub(super) fn text(summary: &GgufSummary) -> Vec<String> {
     if let Some(tokenizer) = &summary.tokenizer {
         facts.push(("tokenizer", format!("{} with {} tokens", tokenizer.kind, tokenizer.tokens)));
     }
+    facts.extend(tensors::fingerprint(fingerprint));
     facts.push(("tensors", tensors::totals(&summary.totals, summary.tensors.len())));
     text.extend(tensors::facts(facts).lines(2));
     text.extend(tensors::metadata(&summary.metadata));

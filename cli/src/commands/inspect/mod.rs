@@ -19,7 +19,7 @@ use nanoembed::stored::FileSet;
 use crate::error::{self, Result};
 use crate::output::lines::LineWriter;
 
-/// Show a file's header, metadata, tokenizer and tensors, without reading its weights
+/// Show a file's header, metadata, tokenizer and tensors, without reading all of its weights
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,9 @@ The shards of a UQFF file, `NAME-0.uqff`, `NAME-1.uqff` …, are opened together
 
 With `--json` every file is one line:
   {\"file\", \"format\", \"variant\", \"file_bytes\", \"metadata\", \"tokenizer\", …,
-   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"offset\", \"bytes\"}]}
+   \"tensors\": [{\"name\", \"dtype\", \"shape\", \"offset\", \"bytes\"}], \"fingerprint\"}
+\"fingerprint\" is that of the model's vectors, if it embeds texts: vectors may be compared if theirs
+are equal.
 UQFF has \"shards\" and \"layers\" besides:
   \"layers\": [{\"name\", \"format\", \"dtype\", \"shape\", \"bits_per_weight\", \"bias\", …}]")]
 pub(crate) struct Inspect {
@@ -78,13 +80,14 @@ impl Inspect {
 
 /// An inspection as lines for people.
 fn text(inspection: &Inspection) -> Vec<String> {
+    let fingerprint = inspection.fingerprint();
     match inspection.summary() {
-        Summary::Amb(summary) => amb::text(summary),
-        Summary::Embd(summary) => embd::text(summary),
+        Summary::Amb(summary) => amb::text(summary, fingerprint),
+        Summary::Embd(summary) => embd::text(summary, fingerprint),
         Summary::Finalfusion(summary) => finalfusion::text(summary),
-        Summary::Gguf(summary) => gguf::text(summary),
-        Summary::Safetensors(summary) => safetensors::text(summary),
-        Summary::Uqff(summary) => uqff::text(summary),
+        Summary::Gguf(summary) => gguf::text(summary, fingerprint),
+        Summary::Safetensors(summary) => safetensors::text(summary, fingerprint),
+        Summary::Uqff(summary) => uqff::text(summary, fingerprint),
         Summary::Words(summary) => words::text(summary),
     }
 }

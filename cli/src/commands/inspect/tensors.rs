@@ -1,5 +1,6 @@
 //! The table of tensors and their totals.
 
+use nanoembed::Fingerprint;
 use nanoembed::inspect::inspection::tensors::{Tensor, Totals};
 use nanoembed::units;
 use serde_json::{Map, Value};
@@ -36,6 +37,11 @@ pub(super) fn table(tensors: &[Tensor]) -> Table {
 /// A size for people and to the byte.
 pub(super) fn size(bytes: u64) -> String {
     format!("{} ({bytes} bytes)", units::bytes(bytes))
+}
+
+/// The fingerprint of a model's vectors, if there is one.
+pub(super) fn fingerprint(of: Option<Fingerprint>) -> Option<(&'static str, String)> {
+    of.map(|fingerprint| ("fingerprint", fingerprint.to_string()))
 }
 
 /// Names and values, one below the other.

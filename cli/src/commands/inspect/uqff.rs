@@ -1,12 +1,13 @@
 //! UQFF files of both generations: shards, versions, layers.
 
+use nanoembed::Fingerprint;
 use nanoembed::inspect::inspection::uqff::UqffSummary;
 use nanoembed_core::format::uqff::LayerFormat;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &UqffSummary) -> Vec<String> {
+pub(super) fn text(summary: &UqffSummary, fingerprint: Option<Fingerprint>) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let layout = match summary.variant {
         "blobs" => "a blob for each layer",
@@ -22,6 +23,7 @@ pub(super) fn text(summary: &UqffSummary) -> Vec<String> {
         facts.push(("shards", summary.shards.len().to_string()));
     }
     facts.push(("layers", format!("{} ({})", summary.layers.len(), counts.join(", "))));
+    facts.extend(tensors::fingerprint(fingerprint));
     facts.push(("tensors", tensors::totals(&summary.totals, summary.tensors.len())));
     text.extend(tensors::facts(facts).lines(2));
     if summary.shards.len() > 1 {

@@ -3,10 +3,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use nanoembed::lines::Lines;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::input::Lines;
+use crate::input::lines;
 use crate::streams;
 
 /// The bytes of a request, more than any agent sends.
@@ -20,7 +21,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new() -> Result<Self> {
-        let stdin = Lines::open(Path::new("-"), Some(true))?.with_most_bytes(MOST_BYTES);
+        let stdin = lines(Path::new("-"), Some(true))?.with_most_bytes(MOST_BYTES);
         Ok(Self { stdin, stdout: streams::stdout() })
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use nanoembed::json_float::json_float;
-use nanoembed::{Encoder, Silent, VectorKind};
+use nanoembed::{Encoder, Silent};
 use nanoembed_search::{Answer, By, Query, Tree, TreeOptions, cache_folder};
 use serde_json::{Value, json};
 
@@ -128,12 +128,11 @@ impl<'a> Tools<'a> {
     /// The passages of files and folders that answer a query.
     fn found(&self, query: &str, by: By, paths: &[PathBuf], count: usize) -> Result<Output> {
         let encoder = self.encoder()?;
-        let is_dense = encoder.vector_kind() == VectorKind::Dense;
-        let vectors = by != By::Words && is_dense;
+        let query = Query { by, ..Query::new(query).at_least(count) };
+        let vectors = query.is_dense(encoder);
         let options = TreeOptions { store: cache_folder(), vectors, ..TreeOptions::default() };
         let tree = Tree::open(paths, &options, encoder, &Silent)?;
-        let is_built_in = self.embedder.model.model.is_none();
-        let answers = tree.search(&Query { by, is_built_in, ..Query::new(query) }, encoder)?;
+        let answers = tree.search(&query, encoder, &Silent)?;
         let best: Vec<&Answer<'_>> = answers.best(count).collect();
         let mut text = String::new();
         for Answer { file, line, end_line, text: passage, .. } in &best {
@@ -142,7 +141,7 @@ impl<'a> Tools<'a> {
         if best.is_empty() {
             text.push_str("nothing was found");
         }
-        for warning in tree.warnings.iter().take(5) {
+        for warning in tree.messages() {
             let _ = writeln!(text, "warning: {warning}");
         }
         let results: Vec<Value> = best.iter().map(|answer| structured(answer)).collect();

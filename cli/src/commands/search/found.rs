@@ -6,7 +6,6 @@ use nanoembed_search::{Answer, Answers};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::records::members;
 use crate::output::members::kept;
 
 /// A result. The fields' names are those of the JSON output.
@@ -39,8 +38,8 @@ pub(super) fn found<'t>(answers: &Answers<'t>, count: usize, once_a_file: bool) 
 
 fn result<'t>(answer: &Answer<'t>) -> Found<'t> {
     let Answer { file, line, end_line, text, score, similarity, .. } = *answer;
-    let members = members(answer.extra);
+    let members = answer.members();
     let is_record = members.is_some();
-    let kept = members.unwrap_or_default();
+    let kept = members.into_iter().flatten().collect();
     Found { file, line, end_line, kept, text, score, similarity, is_record }
 }

@@ -2,7 +2,7 @@
 
 mod found;
 mod printed;
-pub(super) mod records;
+mod records;
 mod second_model;
 
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use nanoembed::{Encoder, VectorKind};
 use nanoembed_search::{
-    Answers, By, Cutting, DEPTH, Form, Query, Tree, TreeOptions, Walk, cache_folder,
+    Answers, By, Cutting, Form, KNOWS_ENGLISH, Query, Tree, TreeOptions, Walk, cache_folder,
 };
 
 use crate::args::choice::choice;
 use crate::args::limits::Read;
 use crate::args::{EmbedderArgs, count, number, whole};
 use crate::error::{Error, Result, name_of, warn};
-use crate::input::{FormArgs, LeftOut, OnError};
+use crate::input::{FormArgs, OnError};
 use crate::output::truncation::{Limits, warn_of_question};
 use crate::progress::{Terminal, say_done};
 use found::found;
@@ -185,14 +185,15 @@ impl Search {
         self.check_format(&records)?;
         let terminal = Terminal::new(quiet);
         let paths = self.files.paths();
-        let tree = Tree::open_with(&paths, &self.options(&encoder), &encoder, &records, &terminal)?;
-        let mut answers = tree.search(&self.query(), &encoder)?;
+        let query = self.query();
+        let options = self.options(query.is_dense(&encoder));
+        let tree = Tree::open_with(&paths, &options, &encoder, &records, &terminal)?;
+        let mut answers = tree.search(&query, &encoder, &terminal)?;
         if let Some(second) = &second {
-            answers.all.truncate(self.depth());
-            answers.rerank(&self.query, second)?;
+            answers.rerank(&query, second, &terminal)?;
         }
         if let Some(min) = self.min {
-            answers.all.retain(|it| it.similarity.is_some_and(|similarity| similarity >= min));
+            answers.leave_out_below(min);
         }
         if !quiet {
             self.warn(&answers, &encoder);
@@ -200,7 +201,7 @@ impl Search {
         let results = found(&answers, self.count as usize, self.files_with_matches);
         Printed::new(&self).print(&results, records.stdin().as_deref())?;
         if !quiet {
-            warn_of_files(&tree);
+            tree.messages().iter().for_each(warn);
             say_done("embedded", tree.embedded, tree.tokens, start.elapsed());
         }
         match results.is_empty() {
@@ -215,19 +216,17 @@ impl Search {
             (_, true) => By::Meaning,
             _ => By::Both,
         };
-        let is_built_in = self.embedder.model.model.is_none();
-        let (vectors, depth) = (self.vectors, self.depth());
-        Query { by, vectors, is_built_in, depth, ..Query::new(&self.query) }
+        let query = Query::new(&self.query).at_least(self.count as usize);
+        Query { by, vectors: self.vectors, ..query }
     }
 
-    fn options(&self, encoder: &Encoder) -> TreeOptions {
-        let kind = self.vectors.unwrap_or_else(|| encoder.vector_kind());
+    fn options(&self, vectors: bool) -> TreeOptions {
         let is_usual = !self.form.names_members();
         TreeOptions {
             walk: self.files.walk(),
             cutting: self.cutting(),
             store: cache_folder().filter(|_| !self.no_index && is_usual),
-            vectors: !self.exact && kind == VectorKind::Dense,
+            vectors,
         }
     }
 
@@ -240,10 +239,7 @@ impl Search {
             warn_of_question(Limits::new(encoder));
         }
         if answers.leans_on_words {
-            warn(
-                "the built-in model knows English: other languages are found by their words rather than \
-                 their meaning; `--model` with a multilingual one, such as multilingual-e5-small, finds both",
-            );
+            warn(KNOWS_ENGLISH);
         }
     }
 
@@ -254,11 +250,6 @@ impl Search {
             self.form.reader()?;
         }
         Ok(())
-    }
-
-    /// The number of passages of each kind of score that count.
-    fn depth(&self) -> usize {
-        DEPTH.max(self.count as usize)
     }
 
     /// Refuses queries in the old order, and options that mean nothing for passages.
@@ -300,19 +291,4 @@ impl Search {
         };
         Error::not_found(message).at(names.join(", "))
     }
-}
-
-/// Warnings about files that are printed one by one.
-const MOST_WARNINGS: usize = 5;
-
-/// Says what could not be read.
-pub(super) fn warn_of_files(tree: &Tree) {
-    tree.warnings.iter().take(MOST_WARNINGS).for_each(warn);
-    let more = tree.warnings.len().saturating_sub(MOST_WARNINGS);
-    if more > 0 {
-        warn(format_args!("{more} more files or folders could not be read"));
-    }
-    let mut left_out = LeftOut::default();
-    tree.left_out.iter().for_each(|error| left_out.count(error));
-    left_out.warn(false);
 }

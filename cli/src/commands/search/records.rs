@@ -1,21 +1,22 @@
-//! Reads stdin, and files of records: lines of JSON or rows of CSV.
+//! Reads stdin, and files of records as options say: lines of JSON or rows of CSV.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed::Encoder;
-use nanoembed_search::{Content, Cutting, Form, Found, MOST_BYTES, Reader, passages};
-use serde_json::{Map, Value};
+use nanoembed_search::{Content, Cutting, Found, MOST_BYTES, Reader};
 
 use super::Search;
 use crate::error::{Error, Result, name_of};
-use crate::input::{FormArgs, LineFormat, Lines, OnError, Reader as LineReader, read};
+use crate::input::{LineFormat, OnError, Reader as LineReader, lines, read};
 
 /// Reads stdin and files of records.
-pub(in crate::commands) struct Records {
+pub(super) struct Records {
     cutting: Cutting,
     /// True if the files that were named have records, whatever their endings.
     are_given: bool,
+    /// True if options say how JSON lines are read.
+    has_options: bool,
     /// Reads records in files that were named. `walked` does so in files of folders.
     given: LineReader,
     walked: LineReader,
@@ -29,19 +30,8 @@ impl Records {
         Ok(Self {
             cutting: search.cutting(),
             are_given: !is_text,
+            has_options: form.names_members() || form.on_error != OnError::Fail,
             given: if is_text { form.json_reader(form.on_error)? } else { form.reader()? },
-            walked: form.json_reader(OnError::Skip)?,
-            stdin: Mutex::default(),
-        })
-    }
-
-    /// With the usual options, for files of folders.
-    pub(in crate::commands) fn usual() -> Result<Self> {
-        let form = FormArgs::usual();
-        Ok(Self {
-            cutting: Cutting::default(),
-            are_given: false,
-            given: form.reader()?,
             walked: form.json_reader(OnError::Skip)?,
             stdin: Mutex::default(),
         })
@@ -55,26 +45,23 @@ impl Records {
     /// True if each line or row of a file has a text among others: by its name, or if that was said
     /// of the files that were named.
     pub(super) fn has_records(&self, path: &Path, is_given: bool) -> bool {
-        let is_said = is_given && self.are_given;
-        is_said || self.cutting.form.is_none() && Form::for_path(path) == Form::JsonLines
+        self.are_said(is_given) || self.cutting.has_records(path)
+    }
+
+    /// True if files are said to have records, whatever their names.
+    const fn are_said(&self, is_given: bool) -> bool {
+        is_given && self.are_given
     }
 
     /// The texts of a file's records, each as one passage.
     fn records(&self, found: &Found, encoder: &Encoder) -> Result<Content> {
         let mut content = Content::default();
         let reader = if found.is_given { &self.given } else { &self.walked };
-        let lines = Lines::open(&found.path, Some(self.cutting.lossy || !found.is_given))?;
+        let lines = lines(&found.path, Some(self.cutting.lossy || !found.is_given))?;
         reader.each(lines, &mut |item| {
             content.left_out.extend(item.error);
-            let members: Map<String, Value> = item.kept.into_iter().collect();
-            let members = Value::Object(members).to_string();
             let text = item.text.unwrap_or_default();
-            for mut passage in passages(Form::Whole, &text, encoder) {
-                for part in &mut passage.parts {
-                    (part.line, part.end_line) = (item.line, item.line);
-                }
-                content.passages.push((passage, members.clone()));
-            }
+            content.add_record(&text, item.kept, item.line, encoder);
             true
         })?;
         Ok(content)
@@ -95,19 +82,14 @@ impl Records {
 
 impl Reader for Records {
     fn content(&self, found: &Found, encoder: &Encoder) -> Option<Result<Content>> {
-        if self.has_records(&found.path, found.is_given) {
+        let is_usual = !self.has_options && !self.are_said(found.is_given);
+        if !is_usual && self.has_records(&found.path, found.is_given) {
             return Some(self.records(found, encoder));
         }
         is_stdin(&found.path).then(|| self.stdin_content(found, encoder))
     }
 }
 
-/// The members of a record; `None` if a passage is of a text.
-pub(super) fn members(extra: &str) -> Option<Vec<(String, Value)>> {
-    let members: Map<String, Value> = serde_json::from_str(extra).ok()?;
-    Some(members.into_iter().collect())
-}
-
-pub(super) fn is_stdin(path: &Path) -> bool {
+fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }

@@ -11,22 +11,37 @@ pub mod uqff;
 pub mod words;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::{Error as CoreError, ErrorKind};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tensors::{Tensor, Totals};
 
+use crate::encoder::{Encoder, Fingerprint};
 use crate::error::Result;
 use crate::files::literal;
+use crate::open::loaded_model::LoadedModel;
+use crate::open::source::Source;
 use crate::signature::foreign;
 use crate::stored::FileSet;
 
 /// The description of a file. It serialises with the fields that its format has, among them `file`,
 /// `format`, `file_bytes`, `metadata` and `tensors`.
 #[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub struct Inspection(Summary);
+pub struct Inspection {
+    #[serde(flatten)]
+    summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "shown")]
+    fingerprint: Option<Fingerprint>,
+}
+
+fn shown<S: Serializer>(
+    value: &Option<Fingerprint>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    value.map(|value| value.to_string()).serialize(to)
+}
 
 /// The summary of a format.
 #[derive(Debug, Serialize)]
@@ -45,7 +60,7 @@ pub enum Summary {
 /// Calls `$body` with the summary of whatever format as `$summary`.
 macro_rules! each {
     ($inspection:expr, $summary:ident => $body:expr) => {
-        match &$inspection.0 {
+        match &$inspection.summary {
             Summary::Amb($summary) => $body,
             Summary::Embd($summary) => $body,
             Summary::Finalfusion($summary) => $body,
@@ -82,6 +97,13 @@ impl Inspection {
         each!(self, summary => &summary.tensors)
     }
 
+    /// The fingerprint of the vectors that the model makes with its usual options: see
+    /// [`Encoder::fingerprint`]. `None` unless the file is a model that embeds texts.
+    #[must_use]
+    pub const fn fingerprint(&self) -> Option<Fingerprint> {
+        self.fingerprint
+    }
+
     /// All facts as a line of JSON, as `nanoembed inspect --json` prints them.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -91,12 +113,12 @@ impl Inspection {
     #[doc(hidden)]
     #[must_use]
     pub const fn summary(&self) -> &Summary {
-        &self.0
+        &self.summary
     }
 }
 
 /// Looks into a file of any format, a folder as on Hugging Face, or all shards or parts of a model,
-/// without reading the weights.
+/// without reading more of the weights than a [fingerprint](Inspection::fingerprint) takes.
 ///
 /// ```
 /// let inspection = nanoembed::inspect::inspect("../tests/data/gguf/small.gguf")?;
@@ -117,7 +139,24 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection> {
 /// Looks into files that are open.
 #[doc(hidden)]
 pub fn inspect_files(set: &FileSet) -> Result<Inspection> {
-    summary(set).map(Inspection)
+    Ok(Inspection { summary: summary(set)?, fingerprint: fingerprint(set) })
+}
+
+/// The fingerprint of the model in these files, if it is one that embeds texts and can be opened.
+fn fingerprint(set: &FileSet) -> Option<Fingerprint> {
+    let source = match (set.format()?, set.given_folder()) {
+        (_, Some(folder)) => Source::open(folder).ok()?,
+        (Format::Amb | Format::Embd | Format::Gguf, None) if set.iter().len() == 1 => {
+            Source::from_bytes(set.shared().next()?.clone())
+        }
+        (Format::Gguf | Format::Safetensors | Format::Uqff, None) => {
+            Source::open(set.iter().next()?.0).ok()?
+        }
+        _ => return None,
+    };
+    let source = Arc::new(source);
+    let opened = LoadedModel::new(&source).ok().filter(|opened| !opened.is_causal())?;
+    Encoder::from_opened(&opened, &Encoder::options()).ok()?.fingerprint().ok()
 }
 
 fn summary(set: &FileSet) -> Result<Summary> {

@@ -106,8 +106,7 @@ impl EncoderFolder {
 
     /// The bytes of the files that hold weights.
     pub(crate) fn bytes(&self) -> u64 {
-        let head = self.head.iter().map(|(_, files)| files.bytes());
-        self.files.bytes() + head.sum::<u64>()
+        self.all_files().map(ModelFiles::bytes).sum()
     }
 
     /// The texts of the folder that `path` names, or of the file's folder.
@@ -165,10 +164,14 @@ impl EncoderFolder {
         &self.files
     }
 
+    /// The weights of the encoder and of its other modules.
+    pub(crate) fn all_files(&self) -> impl Iterator<Item = &ModelFiles> {
+        std::iter::once(&self.files).chain(self.head.iter().map(|(_, files)| files))
+    }
+
     /// When the newest of the files that matter was changed.
     pub(crate) fn modified(&self) -> Option<SystemTime> {
-        let of_weights = self.head.iter().map(|(_, files)| files).chain([&self.files]);
-        let of_weights = of_weights.filter_map(ModelFiles::modified);
+        let of_weights = self.all_files().filter_map(ModelFiles::modified);
         let folder = self.texts.path();
         let texts = [CONFIG, "tokenizer.json", MODULES].into_iter();
         let texts = texts.filter_map(|name| folder.join(name).metadata().ok()?.modified().ok());

@@ -1,19 +1,27 @@
 //! The lines of a file, with their numbers and places.
+//!
+//! | file | role |
+//! |---|---|
+//! | `json_line` | a line that is a JSON object with a text |
+//! | `surrogates` | halves of characters in JSON |
 
+pub mod json_line;
+mod surrogates;
+
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use nanoembed::files::BYTE_ORDER_MARK;
 use nanoembed_core::ErrorKind;
 
-use super::source::open;
 use crate::error::{Error, Result, name_of};
+use crate::files::BYTE_ORDER_MARK;
 
 /// Longer lines are refused: they are hardly text, and would be held in memory whole.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The lines of a file, with their numbers.
-pub(crate) struct Lines {
+pub struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,
     name: String,
     lossy: Option<bool>,
@@ -25,36 +33,42 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens `path`; `-` is stdin. `lossy` is the option of this name: `None` if the command has
-    /// none.
-    pub(crate) fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
-        let (name, reader) = (name_of(path), BufReader::with_capacity(1 << 16, open(path)?));
-        Ok(Self { reader, name, lossy, most_bytes: MOST_BYTES, number: 0, start: 0, next: 0 })
+    /// The lines that `reader` reads of the file called `name`. `lossy` is the option of this name:
+    /// `None` if the caller has none.
+    pub fn new(name: String, reader: Box<dyn Read + Send>, lossy: Option<bool>) -> Self {
+        let reader = BufReader::with_capacity(1 << 16, reader);
+        Self { reader, name, lossy, most_bytes: MOST_BYTES, number: 0, start: 0, next: 0 }
+    }
+
+    /// Opens the file at `path`.
+    pub fn open(path: &Path, lossy: Option<bool>) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Error::reading(name_of(path), &error))?;
+        Ok(Self::new(name_of(path), Box::new(file), lossy))
     }
 
     /// These lines, with another limit on the bytes of a line.
-    pub(crate) fn with_most_bytes(self, most_bytes: u64) -> Self {
+    pub fn with_most_bytes(self, most_bytes: u64) -> Self {
         Self { most_bytes, ..self }
     }
 
     /// The name that messages give to the file.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The number of the line that came last, from 1.
-    pub(crate) const fn number(&self) -> u64 {
+    pub const fn number(&self) -> u64 {
         self.number
     }
 
     /// Bytes of the last line, its end included.
-    pub(crate) const fn line_bytes(&self) -> u64 {
+    pub const fn line_bytes(&self) -> u64 {
         self.next.saturating_sub(self.start)
     }
 
     /// The next line, without its end and, at the file's start, without a byte order mark. After an
     /// error that is about the line and not about reading, the next line can be asked for.
-    pub(crate) fn next_line(&mut self) -> Result<Option<String>> {
+    pub fn next_line(&mut self) -> Result<Option<String>> {
         let mut line = Vec::new();
         let limited = &mut self.reader.by_ref().take(self.most_bytes + 1);
         let read = limited
@@ -110,8 +124,8 @@ impl Lines {
         Ok(())
     }
 
-    /// The current line is bad at its byte `at`.
-    pub(super) fn refuse(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
+    /// The error of the current line, which is bad at its byte `at`.
+    pub fn refuse(&self, kind: ErrorKind, at: usize, message: impl Into<String>) -> Error {
         let offset = self.start.saturating_add(at as u64);
         Error::input(kind, message)
             .at(&self.name)

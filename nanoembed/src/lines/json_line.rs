@@ -8,49 +8,82 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::Value;
 use serde_json::error::Category;
 
-use super::surrogates;
+use super::{Lines, surrogates};
+use crate::error::Error;
 
 /// The members of the objects that are wanted.
 #[derive(Clone, Debug)]
-pub(crate) struct Members {
+pub struct Members {
     /// The text's name.
-    pub(crate) field: String,
+    pub field: String,
     /// The members that are written beside a text's result.
-    pub(crate) kept: Vec<String>,
+    pub kept: Vec<String>,
     /// One of these that has to be there and to be a text.
-    pub(crate) needed: Option<&'static str>,
+    pub needed: Option<&'static str>,
     /// Halves of characters become U+FFFD.
-    pub(crate) lossy: bool,
+    pub lossy: bool,
 }
 
 /// A text and the members beside it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Object {
-    pub(crate) text: String,
-    pub(crate) kept: Vec<(String, Value)>,
+pub struct Object {
+    /// The text.
+    pub text: String,
+    /// The members that are wanted beside it.
+    pub kept: Vec<(String, Value)>,
 }
 
 /// A fault of a line.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Wrong {
-    pub(crate) kind: ErrorKind,
+struct Wrong {
+    kind: ErrorKind,
     /// The byte of the line.
-    pub(crate) at: usize,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
+    at: usize,
+    message: String,
+    hint: Option<String>,
     /// The members that could be read all the same: a result for every line needs its `id` too.
-    pub(crate) kept: Vec<(String, Value)>,
+    kept: Vec<(String, Value)>,
 }
 
+/// A line without a text.
+#[derive(Debug)]
+pub struct Unusable {
+    /// The reason.
+    pub error: Box<Error>,
+    /// The members that could be read all the same.
+    pub kept: Vec<(String, Value)>,
+}
+
+/// The name of the text, unless another one is asked for.
+pub const TEXT: &str = "text";
+
 /// The member that stands beside a text's result unasked.
-pub(crate) const ID: &str = "id";
+pub const ID: &str = "id";
 
 /// The most names of members in a hint.
 const LISTED: usize = 8;
 
 impl Members {
+    /// The members of a line without options: its text and its [`ID`].
+    pub fn usual(lossy: bool) -> Self {
+        Self { field: TEXT.to_owned(), kept: Vec::new(), needed: None, lossy }
+    }
+
+    /// The object in the next line; `None` at the end. After an error that is about the line and not
+    /// about reading, the next line can be asked for.
+    pub fn next(&self, lines: &mut Lines) -> Option<Result<Object, Unusable>> {
+        let line = match lines.next_line().transpose()? {
+            Ok(line) => line,
+            Err(error) => return Some(Err(Unusable { error: error.into(), kept: Vec::new() })),
+        };
+        Some(self.read(&line).map_err(|Wrong { kind, at, message, hint, kept }| {
+            let error = lines.refuse(kind, at, message);
+            Unusable { error: hint.into_iter().fold(error, Error::with_hint).into(), kept }
+        }))
+    }
+
     /// The text in `line`. A blank line is an empty text, as among lines of text.
-    pub(crate) fn read(&self, line: &str) -> Result<Object, Wrong> {
+    fn read(&self, line: &str) -> Result<Object, Wrong> {
         if line.trim().is_empty() {
             return Ok(Object { text: String::new(), kept: Vec::new() });
         }
