@@ -55,11 +55,11 @@ impl Encoder {
     /// A fingerprint of the space of the model's vectors: vectors may be compared with each other if
     /// their models have the same. It is the same on every machine.
     ///
-    /// It covers the model's weights, settings and tokenizer, the prompts of each role, the limit of tokens, and the options for pooling, precision, dimensions and normalisation. Of
-    /// files it covers all bytes that are no weights, and of each tensor its first, its last and some
-    /// between, 16 KiB or all of it: models that were trained or quantised in different ways differ
-    /// there, and no start has to read all weights. The same weights in a file of another format have
-    /// another fingerprint.
+    /// It covers the model's weights, settings and tokenizer, the prompts of each role, the limit of
+    /// tokens, and the options for pooling, precision, dimensions and normalisation. Of files it covers
+    /// all bytes that are no weights, and of each tensor its first, its last and some between, 16 KiB or
+    /// all of it: models that were trained or quantised in different ways differ there, and no start has
+    /// to read all weights. The same weights in a file of another format have another fingerprint.
     ///
     /// # Errors
     ///
