@@ -16,6 +16,9 @@ pub struct Limits {
     /// The largest number of requests in progress: being read, waiting or being computed. Further
     /// ones are answered with status 429.
     pub requests: usize,
+    /// The largest number of texts that are continued at a time. Each takes memory for its prompt and
+    /// as many tokens as are asked for; further ones wait.
+    pub continuations: usize,
     /// How long a client may take to send a request's head, to send its body, or to read any part of
     /// an answer.
     pub patience: Duration,
@@ -23,7 +26,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_bytes: 8 << 20, texts: 2048, requests: 256, patience: Duration::from_secs(30) }
+        Self {
+            body_bytes: 8 << 20,
+            texts: 2048,
+            requests: 256,
+            continuations: 4,
+            patience: Duration::from_secs(30),
+        }
     }
 }
 

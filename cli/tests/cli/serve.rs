@@ -66,12 +66,57 @@ mod built_in {
     }
 
     #[test]
+    fn texts_go_on_as_with_generate() {
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/llama/tiny.gguf");
+        let mut command = program();
+        let mut server = command.args(["serve", model, "--port", "0"]).spawn().unwrap();
+        let mut said = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(said.next().unwrap().starts_with("tiny continues texts up to "));
+        let line = said.next().unwrap();
+        let address = line.split("http://").nth(1).unwrap().split(';').next().unwrap();
+        let settings = ["-n", "24", "--seed", "11", "--temperature", "1.2", "--json", "-m", model];
+        let generated = |arguments: &[&str]| -> Value {
+            let said = stdout(&[&["generate", "the weather"], arguments, &settings].concat(), "");
+            serde_json::from_str(&said).unwrap()
+        };
+        let members = json!({"seed": 11, "max_tokens": 24, "temperature": 1.2});
+        let with = |name: &str, value: Value| {
+            let mut body = members.clone();
+            body[name] = value;
+            body
+        };
+        let body = with("prompt", json!("the weather"));
+        let (_, answer) = post(address, "/v1/completions", &body);
+        let expected = generated(&[]);
+        assert_eq!(answer["choices"][0]["text"], expected["text"]);
+        let tokens = expected["ids"].as_array().unwrap().len();
+        assert_eq!(answer["usage"]["completion_tokens"], tokens);
+        let messages = json!([{"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "the weather"}]);
+        let (_, answer) = post(address, "/v1/chat/completions", &with("messages", messages));
+        let expected = generated(&["--chat", "--system", "Be brief."]);
+        assert_eq!(answer["choices"][0]["message"]["content"], expected["text"]);
+        let tokens = tokens + expected["ids"].as_array().unwrap().len();
+        let id = server.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let line = said.next().unwrap();
+        assert!(
+            line.ends_with(&format!("0 texts of 0 tokens, {tokens} tokens generated")),
+            "{line}"
+        );
+        assert_eq!(server.wait().unwrap().code(), Some(0));
+    }
+
+    #[test]
     fn what_cannot_be_served_is_refused() {
         let other = failure(&["serve", "--host", "0.0.0.0", "--port", "0"], b"", 2);
         assert!(other.contains("--host 0.0.0.0 can be reached from other machines"), "{other}");
         assert!(other.contains("NANOEMBED_API_KEY"), "{other}");
         let missing = failure(&["serve", "no/such/model", "--port", "0"], b"", 3);
         assert!(missing.contains("no/such/model"), "{missing}");
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/llama/tiny.gguf");
+        let tokens = failure(&["serve", model, "--port", "0", "--max-tokens", "9"], b"", 2);
+        assert!(tokens.contains("--max-tokens is for models that embed or rank texts"), "{tokens}");
         let both = failure(&["serve", "--unix-socket", "x", "--port", "1"], b"", 2);
         assert!(both.contains("cannot be used with"), "{both}");
     }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod client;
+mod completions;
 mod description;
 mod ends;
 mod limits;

@@ -13,6 +13,7 @@ use crate::error::Result;
 /// Answer programs over HTTP, as OpenAI, Ollama, text-embeddings-inference, Jina and Cohere do
 ///
 /// All programs of a machine share the models, and the texts of many clients are computed together.
+/// Decoders continue texts and answer messages.
 /// It is part of programs that are built with the feature `serve`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -20,16 +21,18 @@ Examples:
   nanoembed serve
   nanoembed serve multilingual-e5-small/ bge-reranker-base/ --port 9000
   nanoembed serve text-embedding-3-small=model.weights
+  nanoembed serve smollm2.gguf all-MiniLM-L6-v2/
   NANOEMBED_API_KEY=… nanoembed serve --host 0.0.0.0
   curl http://127.0.0.1:8080/v1/embeddings -d '{\"input\": \"How do I reset my password?\"}'
 
-Endpoints: /v1/embeddings, /v1/models, /v1/rerank, /api/embed, /api/embeddings, /api/show, /api/tags,
-/api/version, /embed, /rerank, /tokenize, /health, /metrics; /openapi.json describes them.
+Endpoints: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /v1/rerank,
+/api/embed, /api/embeddings, /api/show, /api/tags, /api/version, /embed, /rerank, /tokenize,
+/health, /metrics; /openapi.json describes them.
 A text that is too long for the model is an error unless the request says `\"truncate\": true`, which
 is the default of /api/embed alone. Ctrl-C ends the server after the answers that it has begun.")]
 pub(crate) struct Serve {
-    /// Files or folders of models that embed texts or rank them, called by their names in requests,
-    /// or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
+    /// Files or folders of models that embed texts, rank or continue them, called by their names in
+    /// requests, or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
     #[arg(value_name = "MODEL")]
     models: Vec<PathBuf>,
 
@@ -62,6 +65,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 256, help_heading = "Limits")]
     queue: u32,
 
+    /// The most texts that are continued at a time; each takes memory for its tokens
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 4, help_heading = "Limits")]
+    parallel: u32,
+
     /// The time for a client to send a request or to read a part of the answer, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = count, default_value_t = 30, help_heading = "Limits")]
     timeout: u32,
@@ -70,7 +77,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     log: bool,
 
-    /// Number of tokens of a text that are used [default: that of each model's training, 256 for the
+    /// Number of tokens of a text that are embedded or ranked [default: that of each model's training, 256 for the
     /// built-in one]
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model")]
     max_tokens: Option<usize>,
@@ -132,8 +139,12 @@ impl Serve {
         }
         let done = server.run()?;
         if !quiet {
+            let generated = match done.generated {
+                0 => String::new(),
+                tokens => format!(", {tokens} tokens generated"),
+            };
             say(format_args!(
-                "answered {} requests, {} of them with an error: {} texts of {} tokens",
+                "answered {} requests, {} of them with an error: {} texts of {} tokens{generated}",
                 done.requests, done.failed, done.texts, done.tokens
             ));
         }
@@ -154,6 +165,10 @@ impl Serve {
         if self.models.is_empty() {
             models.add_built_in(&options)?;
         }
+        if self.max_tokens.is_some() && !models.embed_or_rank() {
+            let message = "is for models that embed or rank texts, and there is none";
+            return Err(crate::error::Error::argument("max_tokens", message));
+        }
         Ok(models)
     }
 
@@ -166,6 +181,7 @@ impl Serve {
             body_bytes: usize::try_from(self.max_body).unwrap_or(usize::MAX),
             texts: self.max_batch as usize,
             requests: self.queue as usize,
+            continuations: self.parallel as usize,
             patience: Duration::from_secs(self.timeout.into()),
         };
         let key = std::env::var("NANOEMBED_API_KEY").ok();
