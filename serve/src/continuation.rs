@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::thread::JoinHandle;
 
 use nanoembed::{Error, FinishReason, Generator, Observer, Prompt, Result, Sampling};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::crew::Crew;
 use crate::line::{Line, Wait};
 use crate::metrics::Metrics;
 use crate::place::Place;
@@ -34,11 +34,8 @@ pub(crate) enum Event {
     Failed(Error),
 }
 
-/// The threads. When this is dropped, they end after the texts that wait.
-pub(crate) struct Continuations {
-    line: Arc<Line<Job>>,
-    threads: Vec<JoinHandle<()>>,
-}
+/// The threads.
+pub(crate) struct Continuations(Crew<Job>);
 
 /// A continuation as it comes. If it is dropped, no more of it is computed.
 pub(crate) struct Continued {
@@ -58,35 +55,18 @@ struct Job {
 impl Continuations {
     /// Starts so many threads.
     pub(crate) fn start(threads: usize, metrics: &Arc<Metrics>) -> Result<Self> {
-        let mut all = Self { line: Arc::default(), threads: Vec::new() };
-        for _ in 0..threads {
-            let (line, metrics) = (Arc::clone(&all.line), Arc::clone(metrics));
-            let work = move || {
-                while let Some(jobs) = line.take() {
-                    jobs.into_iter().for_each(|job| job.run(&metrics.generated));
-                }
-            };
-            let thread = std::thread::Builder::new().name("generator".into()).spawn(work);
-            let thread = thread.map_err(|error| Error::usage(format!("no thread: {error}")))?;
-            all.threads.push(thread);
-        }
-        Ok(all)
+        let metrics = Arc::clone(metrics);
+        let act = move |_: &_, jobs: Vec<Job>| {
+            jobs.into_iter().for_each(|job| job.run(&metrics.generated));
+        };
+        Crew::start("generator", threads, act).map(Self)
     }
 
     /// Continues a text as soon as a thread is free.
     pub(crate) fn submit(&self, beginning: Beginning, place: Place) -> Continued {
         let (sender, events) = unbounded_channel();
-        self.line.push(Job { beginning, events: sender, _place: place });
-        Continued { line: Arc::clone(&self.line), events }
-    }
-}
-
-impl Drop for Continuations {
-    fn drop(&mut self) {
-        self.line.end();
-        for thread in self.threads.drain(..) {
-            drop(thread.join());
-        }
+        self.0.line.push(Job { beginning, events: sender, _place: place });
+        Continued { line: Arc::clone(&self.0.line), events }
     }
 }
 
@@ -172,7 +152,7 @@ mod tests {
 
     /// A line without threads, whose jobs the test takes.
     fn continuations() -> Continuations {
-        Continuations { line: Arc::default(), threads: Vec::new() }
+        Continuations::start(0, &Arc::default()).unwrap()
     }
 
     fn beginning() -> Beginning {
@@ -189,7 +169,7 @@ mod tests {
         let (gone, _kept) = (submit(), submit());
         drop(gone);
         assert_eq!(places.count(), 1);
-        assert_eq!(all.line.take().unwrap().len(), 1);
+        assert_eq!(all.0.line.take().unwrap().len(), 1);
         assert_eq!(places.count(), 0);
     }
 
@@ -197,7 +177,7 @@ mod tests {
     fn a_text_that_nobody_waits_for_is_not_continued_to_its_end() {
         let (all, places) = (continuations(), Places::new(10, 1));
         let mut waiting = Some(all.submit(beginning(), places.take(0).unwrap()));
-        let job = all.line.take().unwrap().remove(0);
+        let job = all.0.line.take().unwrap().remove(0);
         let mut counted = 0;
         let mut count = |tokens| {
             counted += tokens;

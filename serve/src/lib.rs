@@ -10,9 +10,11 @@
 //! | `patient` | streams that give up on clients that do not read |
 //! | `place` | the limit on requests in progress, and on their bytes |
 //! | `line` | jobs that wait, and leave when nobody waits for them |
+//! | `crew` | the threads that do the jobs of a line |
 //! | `queue` | texts to embed and to rank, and the thread that computes them together |
 //! | `turn` | the parts of several requests that are computed at once |
 //! | `continuation` | texts to continue, and the threads that do it |
+//! | `search` | searches in files, and the thread that does them |
 //! | `metrics` | counts for Prometheus |
 //! | `api` | the endpoints |
 //!
@@ -36,6 +38,7 @@
 mod address;
 mod api;
 mod continuation;
+mod crew;
 mod line;
 mod metrics;
 mod models;
@@ -43,10 +46,12 @@ mod options;
 mod patient;
 mod place;
 mod queue;
+mod search;
 mod server;
 mod turn;
 
 pub use address::Address;
 pub use models::Models;
 pub use options::{Limits, Options};
+pub use search::{Found, Search, SearchRequest};
 pub use server::{Server, Stopper, Summary};

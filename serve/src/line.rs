@@ -1,7 +1,12 @@
 //! A line of jobs. A job leaves it as soon as nobody waits for its result.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use nanoembed::{Error, Result};
+use tokio::sync::oneshot;
 
 /// A job in a line.
 pub(crate) trait Wait {
@@ -10,6 +15,12 @@ pub(crate) trait Wait {
 
     /// True if both can be done together.
     fn joins(&self, other: &Self) -> bool;
+}
+
+/// The future result of a job. If it is dropped, the job leaves the line.
+pub(crate) struct Pending<J: Wait, T> {
+    line: Arc<Line<J>>,
+    pub(crate) reply: oneshot::Receiver<Result<T>>,
 }
 
 /// Jobs that wait, the next one first.
@@ -80,5 +91,28 @@ impl<J: Wait> Line<J> {
     /// Drops the jobs that nobody waits for.
     pub(crate) fn drop_abandoned(&self) {
         self.jobs().waiting.retain(|job| !job.is_abandoned());
+    }
+}
+
+impl<J: Wait, T> Pending<J, T> {
+    pub(crate) fn new(line: &Arc<Line<J>>, reply: oneshot::Receiver<Result<T>>) -> Self {
+        Self { line: Arc::clone(line), reply }
+    }
+}
+
+impl<J: Wait, T> Future for Pending<J, T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = ready!(Pin::new(&mut self.reply).poll(context));
+        let gone = |_| Err(Error::bad_input("the thread of the models has ended"));
+        Poll::Ready(reply.unwrap_or_else(gone))
+    }
+}
+
+impl<J: Wait, T> Drop for Pending<J, T> {
+    fn drop(&mut self) {
+        self.reply.close();
+        self.line.drop_abandoned();
     }
 }

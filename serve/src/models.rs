@@ -99,6 +99,12 @@ impl Models {
         self.served.iter().any(|model| model.embedder.is_some() || model.reranker.is_some())
     }
 
+    /// The first model that embeds texts.
+    #[must_use]
+    pub fn embedder(&self) -> Option<&Encoder> {
+        self.served.iter().find_map(|model| model.embedder.as_ref())
+    }
+
     /// A warning for each unknown setting of a model that was ignored.
     #[must_use]
     pub fn warnings(&self) -> &[String] {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use nanoembed::{Observer, Silent};
 
+use crate::search::Search;
+
 /// Limits on requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -45,6 +47,8 @@ pub struct Options {
     pub api_key: Option<String>,
     /// True if the observer is told of every request.
     pub notes_requests: bool,
+    /// Answers requests to `/search`, if there is something to search.
+    pub search: Option<Arc<dyn Search>>,
     /// Receives failures of the server as warnings, and notes of requests.
     pub observer: Arc<dyn Observer + Send + Sync>,
 }
@@ -52,7 +56,13 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let observer = Arc::new(Silent);
-        Self { limits: Limits::default(), api_key: None, notes_requests: false, observer }
+        Self {
+            limits: Limits::default(),
+            api_key: None,
+            notes_requests: false,
+            search: None,
+            observer,
+        }
     }
 }
 

@@ -95,6 +95,11 @@ impl Failure {
         Self::new(Cause::NoEndpoint, message)
     }
 
+    pub(super) fn no_search() -> Self {
+        let message = "this server searches no files: it is to be started with `--search PATH`";
+        Self::new(Cause::NoEndpoint, message)
+    }
+
     pub(super) fn no_method(method: &str, path: &str) -> Self {
         Self::new(Cause::NoMethod, format!("{path} does not answer {method}"))
     }
@@ -219,8 +224,8 @@ impl From<Error> for Failure {
             Kind::Usage | Kind::NotFound | Kind::Core(ErrorKind::TokenOutOfRange) => {
                 let param = match error.argument_name() {
                     Some("truncate_dim") => "dimensions",
-                    Some(name @ ("temperature" | "top_p")) => name,
-                    _ => return Self::new(Cause::Invalid, error.message()),
+                    Some(name) => name,
+                    None => return Self::new(Cause::Invalid, error.message()),
                 };
                 let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
                 Self::invalid(param, format!("{}{hint}", error.message()))

@@ -11,6 +11,7 @@
 //! | `base64` | vectors as base64 |
 //! | `completions` | texts to continue, as OpenAI has it |
 //! | `openai`, `ollama`, `inference`, `rerank` | interfaces of OpenAI; Ollama; text-embeddings-inference; Jina and Cohere |
+//! | `search` | passages of files |
 //! | `own` | health, metrics, the description of the interface |
 
 mod base64;
@@ -26,6 +27,7 @@ mod origin;
 mod own;
 mod ranking;
 mod rerank;
+mod search;
 
 use std::sync::Arc;
 
@@ -39,6 +41,7 @@ use crate::models::{Models, Served};
 use crate::options::Options;
 use crate::place::Places;
 use crate::queue::Queue;
+use crate::search::Searches;
 use completions::{ChatRequest, Completion, TextRequest, post_to_continue};
 use exchange::{Endpoint, Page, get_page, post_to};
 use failure::{Failure, Shape};
@@ -51,6 +54,8 @@ pub(crate) struct App {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) queue: Queue,
     pub(crate) continuations: Continuations,
+    /// `None` if there is nothing to search.
+    pub(crate) searches: Option<Searches>,
     /// True if there is a port and no key: any program of the machine can send requests.
     has_open_port: bool,
 }
@@ -61,9 +66,10 @@ impl App {
         let queue = Queue::start(Arc::clone(&metrics))?;
         let threads = if models.continue_texts() { options.limits.continuations.max(1) } else { 0 };
         let continuations = Continuations::start(threads, &metrics)?;
+        let searches = Searches::start(options.search.as_ref())?;
         let places = Places::new(options.limits.requests, options.limits.body_bytes);
         let has_open_port = has_port && options.api_key.is_none();
-        Ok(Self { models, options, places, metrics, queue, continuations, has_open_port })
+        Ok(Self { models, options, places, metrics, queue, continuations, searches, has_open_port })
     }
 
     /// The model called `name`.
@@ -121,6 +127,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/embed", to::<inference::Embed>())
         .route("/rerank", to::<inference::Rerank>())
         .route("/tokenize", to::<inference::Tokenize>())
+        .route(search::PATH, post(search::post_to_search))
         .route("/", of("/", Shape::Ollama, own::root))
         .route("/health", of("/health", Shape::OpenAi, own::health))
         .route("/metrics", of("/metrics", Shape::OpenAi, own::metrics))

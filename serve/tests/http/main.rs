@@ -9,4 +9,5 @@ mod limits;
 mod ollama;
 mod openai;
 mod rankings;
+mod search;
 mod texts;

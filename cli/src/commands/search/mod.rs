@@ -1,6 +1,6 @@
 //! `search`: the passages of files and folders that answer a query, by words and by meaning.
 
-mod found;
+pub(super) mod found;
 mod printed;
 pub(super) mod records;
 mod second_model;
@@ -192,7 +192,7 @@ impl Search {
             answers.rerank(&self.query, second)?;
         }
         if let Some(min) = self.min {
-            answers.all.retain(|it| it.similarity.is_some_and(|similarity| similarity >= min));
+            keep_similar(&mut answers, min);
         }
         if !quiet {
             self.warn(&answers, &encoder);
@@ -263,9 +263,7 @@ impl Search {
 
     /// Refuses queries in the old order, and options that mean nothing for passages.
     fn check(&self) -> Result<()> {
-        if self.query.trim().is_empty() {
-            return Err(Error::usage("the query is empty"));
-        }
+        check_query(&self.query)?;
         self.check_order()?;
         if self.form.on_error == OnError::Null {
             return Err(Error::usage(
@@ -300,6 +298,29 @@ impl Search {
         };
         Error::not_found(message).at(names.join(", "))
     }
+}
+
+/// Refuses a query without words.
+pub(super) fn check_query(query: &str) -> Result<()> {
+    match query.trim().is_empty() {
+        true => Err(Error::usage("the query is empty")),
+        false => Ok(()),
+    }
+}
+
+/// The way to find passages that programs call `name`.
+pub(super) fn by_named(name: Option<&str>) -> Result<By> {
+    match name {
+        None | Some("both") => Ok(By::Both),
+        Some("words") => Ok(By::Words),
+        Some("meaning") => Ok(By::Meaning),
+        Some(_) => Err(Error::argument("by", "is both, words or meaning")),
+    }
+}
+
+/// Leaves out results whose meaning is less similar than `min`.
+pub(super) fn keep_similar(answers: &mut Answers<'_>, min: f32) {
+    answers.all.retain(|it| it.similarity.is_some_and(|similarity| similarity >= min));
 }
 
 /// Warnings about files that are printed one by one.

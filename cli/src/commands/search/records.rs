@@ -108,6 +108,6 @@ pub(super) fn members(extra: &str) -> Option<Vec<(String, Value)>> {
     Some(members.into_iter().collect())
 }
 
-pub(super) fn is_stdin(path: &Path) -> bool {
+pub(in crate::commands) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }

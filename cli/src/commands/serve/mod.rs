@@ -1,5 +1,8 @@
 //! `serve`: models behind HTTP.
 
+#[cfg(feature = "serve")]
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,12 +25,13 @@ Examples:
   nanoembed serve multilingual-e5-small/ bge-reranker-base/ --port 9000
   nanoembed serve text-embedding-3-small=model.weights
   nanoembed serve smollm2.gguf all-MiniLM-L6-v2/
+  nanoembed serve --search notes/
   NANOEMBED_API_KEY=… nanoembed serve --host 0.0.0.0
   curl http://127.0.0.1:8080/v1/embeddings -d '{\"input\": \"How do I reset my password?\"}'
 
 Endpoints: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /v1/rerank,
 /api/embed, /api/embeddings, /api/show, /api/tags, /api/version, /embed, /rerank, /tokenize,
-/health, /metrics; /openapi.json describes them.
+/search, /health, /metrics; /openapi.json describes them.
 A text that is too long for the model is an error unless the request says `\"truncate\": true`, which
 is the default of /api/embed alone. Ctrl-C ends the server after the answers that it has begun.")]
 pub(crate) struct Serve {
@@ -35,6 +39,11 @@ pub(crate) struct Serve {
     /// requests, or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
     #[arg(value_name = "MODEL")]
     models: Vec<PathBuf>,
+
+    /// Answer /search with passages of this file or folder, as `search` does, by the first model that
+    /// embeds; may be given several times
+    #[arg(long, value_name = "PATH")]
+    search: Vec<PathBuf>,
 
     /// Listen on this address; one that other machines can reach needs a key
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = "Address")]
@@ -130,7 +139,8 @@ impl Serve {
             Some(path) => Address::Unix(path),
             None => Address::Tcp { host: self.host.clone(), port: self.port },
         };
-        let server = Server::bind(&address, models, self.options(quiet))?;
+        let options = self.options(&models, quiet)?;
+        let server = Server::bind(&address, models, options)?;
         let stopper = server.stopper();
         end_by(move || stopper.stop());
         if !quiet {
@@ -173,7 +183,28 @@ impl Serve {
     }
 
     #[cfg(feature = "serve")]
-    fn options(&self, quiet: bool) -> nanoembed_serve::Options {
+    fn search(
+        &self,
+        models: &nanoembed_serve::Models,
+        quiet: bool,
+    ) -> Result<Option<std::sync::Arc<dyn nanoembed_serve::Search>>> {
+        if self.search.is_empty() {
+            return Ok(None);
+        }
+        let Some(encoder) = models.embedder() else {
+            let message = "needs a model that embeds texts, and there is none";
+            return Err(crate::error::Error::argument("search", message));
+        };
+        let files = files::Files::open(&self.search, encoder, self.models.is_empty(), quiet)?;
+        Ok(Some(std::sync::Arc::new(files)))
+    }
+
+    #[cfg(feature = "serve")]
+    fn options(
+        &self,
+        models: &nanoembed_serve::Models,
+        quiet: bool,
+    ) -> Result<nanoembed_serve::Options> {
         use std::sync::Arc;
         use std::time::Duration;
 
@@ -185,11 +216,12 @@ impl Serve {
             patience: Duration::from_secs(self.timeout.into()),
         };
         let key = std::env::var("NANOEMBED_API_KEY").ok();
-        nanoembed_serve::Options {
+        Ok(nanoembed_serve::Options {
             limits,
             api_key: self.api_key.clone().or(key),
             notes_requests: self.log,
+            search: self.search(models, quiet)?,
             observer: Arc::new(crate::progress::Terminal::new(quiet)),
-        }
+        })
     }
 }
