@@ -110,6 +110,7 @@ pub mod utc;
 pub mod words;
 
 pub use bytes::Bytes;
+pub use causal::model::Purpose;
 #[doc(hidden)]
 pub use causal::tokenizer::is_model;
 pub use choice::Choice;
@@ -124,7 +125,7 @@ pub use error::{Error, Kind, Result};
 pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
 pub use folder::prompts::{Prefix, Similarity};
-pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
+pub use generator::{FinishReason, Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
 pub use half::f16;
 pub use limits::Limits;
 pub use model::{Model, ModelOptions};

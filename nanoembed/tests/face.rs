@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nanoembed::convert::{Conversion, Migration, ModelTarget, WeightType};
 use nanoembed::{
-    CrossEncoder, Encoder, ErrorKind, File, Generator, Kind, Limits, Message, Model, ModelOptions,
-    Observer, Pooling, Prefix, Prompt, Role, Sampling, Silent, Task, Tokenizer, Words,
+    CrossEncoder, Encoder, ErrorKind, File, FinishReason, Generator, Kind, Limits, Message, Model,
+    ModelOptions, Observer, Pooling, Prefix, Prompt, Purpose, Role, Sampling, Silent, Task,
+    Tokenizer, Words,
 };
 
 const BERT: &str = "../ffi/tests/data/small_bert.weights";
@@ -528,4 +529,75 @@ fn a_limit_of_memory_is_one_of_tokens() {
     let limits = Limits { session_bytes: least_bytes, ..Limits::default() };
     let error = continues(2, limits).unwrap_err();
     assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit), "{error}");
+}
+
+#[test]
+fn texts_go_on_alike_from_ids_step_by_step_and_watched() {
+    let generator = Generator::open(LLAMA).unwrap();
+    let prompt = "the weather today ".repeat(12);
+    let ids = generator.encode(Prompt::Text(&prompt)).unwrap();
+    // More than are read at once.
+    assert!(ids.len() > 128, "{}", ids.len());
+    let sampling = Sampling::default().seed(4).max_tokens(8);
+    let mut pieces = generator.generate(Prompt::Text(&prompt), sampling).unwrap();
+    assert_eq!(pieces.finish_reason(), None);
+    let text: String = pieces.by_ref().map(Result::unwrap).collect();
+    assert_eq!(pieces.finish_reason(), Some(FinishReason::Length));
+    let watch = CancelAt(AtomicU64::new(0), u64::MAX);
+    let mut stepped = generator.generate_watched(Prompt::Ids(&ids), sampling, &watch).unwrap();
+    assert_eq!(watch.0.into_inner(), ids.len() as u64);
+    let mut joined = String::new();
+    while let Some(piece) = stepped.step() {
+        joined.push_str(&piece.unwrap());
+    }
+    assert_eq!((joined, stepped.ids()), (text, pieces.ids()));
+    // Cancelled before all of the prompt is read.
+    let watch = CancelAt(AtomicU64::new(0), 1);
+    let error = generator.generate_watched(Prompt::Ids(&ids), sampling, &watch).unwrap_err();
+    assert_eq!(error.kind(), Kind::Cancelled);
+    assert!(watch.0.into_inner() < ids.len() as u64);
+}
+
+#[test]
+fn decoders_are_for_embeddings_where_their_file_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let converted = |model: &str, name: &str| {
+        let path = folder.path().join(name);
+        Conversion::new(model, &path).run(&Silent).unwrap();
+        Generator::open(path).unwrap().purpose()
+    };
+    assert_eq!(Generator::open(LLAMA).unwrap().purpose(), Purpose::Continue);
+    let pooled = Generator::from_bytes(with_pooling(std::fs::read(LLAMA).unwrap())).unwrap();
+    assert_eq!(pooled.purpose(), Purpose::Embed);
+    // The file has the pooling that llama.cpp takes where nothing is said.
+    assert_eq!(converted(LLAMA, "b.amb"), Purpose::Unclear);
+    let decoder = "../tests/data/cases/llama-llama3-scaling/model";
+    assert_eq!(Generator::open(decoder).unwrap().purpose(), Purpose::Continue);
+}
+
+/// A GGUF file with the member `llama.pooling_type`, and a name that keeps its data aligned.
+fn with_pooling(mut file: Vec<u8>) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let pooling = [text("llama.pooling_type"), vec![4, 0, 0, 0, 3, 0, 0, 0]].concat();
+    let name = [text("general.name"), vec![8, 0, 0, 0], text(&"x".repeat(30))].concat();
+    let members = [pooling, name].concat();
+    assert_eq!(members.len() % 32, 0);
+    file[16] += 2;
+    file.splice(24..24, members);
+    file
+}
+
+#[test]
+fn temperatures_and_probabilities_are_refused_by_name() {
+    let generator = Generator::open(LLAMA).unwrap();
+    let refused = |sampling: Sampling| {
+        generator.generate(Prompt::Text("a"), sampling).unwrap_err().argument_name()
+    };
+    let usual = Sampling::default();
+    for temperature in [-0.1, f32::NAN, f32::INFINITY] {
+        assert_eq!(refused(usual.temperature(temperature)), Some("temperature"));
+    }
+    for top_p in [-0.1, 1.1, f32::NAN] {
+        assert_eq!(refused(usual.top_p(top_p)), Some("top_p"));
+    }
 }

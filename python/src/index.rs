@@ -85,15 +85,9 @@ pub(crate) struct Request {
 
 impl Request {
     fn query(&self) -> PyResult<Query<'_>> {
-        let by = match &*self.by {
-            "both" => By::Both,
-            "words" => By::Words,
-            "meaning" => By::Meaning,
-            other => {
-                let message = format!("by={other:?} is not both, words or meaning");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+        let by = self.by.parse::<By>().map_err(|_| {
+            PyValueError::new_err(format!("by={:?} is not both, words or meaning", self.by))
+        })?;
         if self.query.trim().is_empty() {
             return Err(PyValueError::new_err("the query is empty"));
         }

@@ -17,6 +17,7 @@ pub(crate) struct Metrics {
     pub(crate) texts: AtomicU64,
     pub(crate) tokens: AtomicU64,
     pub(crate) turns: AtomicU64,
+    pub(crate) generated: AtomicU64,
 }
 
 /// Times of answered requests.
@@ -69,6 +70,7 @@ impl Metrics {
             ("texts_total", "Texts embedded or ranked.", &self.texts),
             ("tokens_total", "Tokens of these texts.", &self.tokens),
             ("batches_total", "Batches in which they were computed.", &self.turns),
+            ("generated_tokens_total", "Tokens added to texts.", &self.generated),
         ] {
             let count = count.load(Ordering::Relaxed);
             family(name, "counter", help, &format!("nanoembed_{name} {count}\n"));

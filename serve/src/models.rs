@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use nanoembed::{Encoder, Error, Model, ModelOptions, Reranker, Result, VectorKind};
+use nanoembed::{
+    Encoder, Error, Generator, Model, ModelOptions, Purpose, Reranker, Result, VectorKind,
+};
 
 /// The name of the model that is part of the program.
 const BUILT_IN: &str = "all-MiniLM-L6-v2";
@@ -20,6 +22,7 @@ pub(crate) struct Served {
     pub(crate) name: String,
     pub(crate) embedder: Option<Encoder>,
     pub(crate) reranker: Option<Reranker>,
+    pub(crate) generator: Option<Generator>,
 }
 
 impl Models {
@@ -28,17 +31,21 @@ impl Models {
     /// # Errors
     ///
     /// As [`ModelOptions::open`]; [`Kind::Usage`](nanoembed::Kind::Usage) if another model has the
-    /// name, and for a model that neither embeds nor ranks texts.
+    /// name, and for a model that neither embeds, ranks nor continues texts.
     pub fn add(&mut self, name: Option<&str>, path: &Path, options: &ModelOptions) -> Result<()> {
         let model = options.open(path)?;
         let name = name.map_or_else(|| name_of_file(path), str::to_owned);
-        let embedder = |model: &Model| match model {
-            Model::Encoder(encoder) => Ok(Some(encoder.clone())),
-            Model::Generator(_) => options.encoder().open(path).map(Some),
-            _ => Ok(None),
+        let (embedder, generator) = match &model {
+            Model::Encoder(encoder) => (Some(encoder.clone()), None),
+            Model::Generator(model) => {
+                let purpose = model.purpose();
+                let embeds = purpose != Purpose::Continue;
+                let embedder = embeds.then(|| options.encoder().open(path)).transpose()?;
+                (embedder, (purpose != Purpose::Embed).then(|| model.clone()))
+            }
+            _ => (None, None),
         };
-        let embedder = embedder(&model)?;
-        self.push(name, embedder, model.reranker())?;
+        self.push(Served { name, embedder, reranker: model.reranker(), generator })?;
         self.warnings.extend(model.warnings());
         Ok(())
     }
@@ -49,27 +56,24 @@ impl Models {
     ///
     /// As [`add`](Self::add) and [`Encoder::built_in`].
     pub fn add_built_in(&mut self, options: &ModelOptions) -> Result<()> {
-        self.push(BUILT_IN.into(), Some(options.encoder().built_in()?), None)
+        let embedder = Some(options.encoder().built_in()?);
+        self.push(Served { name: BUILT_IN.into(), embedder, reranker: None, generator: None })
     }
 
-    fn push(
-        &mut self,
-        name: String,
-        embedder: Option<Encoder>,
-        reranker: Option<Reranker>,
-    ) -> Result<()> {
+    fn push(&mut self, model: Served) -> Result<()> {
+        let Served { name, embedder, reranker, generator } = model;
         let embedder = embedder.filter(|model| model.makes(VectorKind::Dense));
         let reranker = reranker.filter(|model| model.labels().len() == 1);
-        if embedder.is_none() && reranker.is_none() {
+        if embedder.is_none() && reranker.is_none() && generator.is_none() {
             let message =
-                "the model neither embeds texts nor ranks them, which is all that is served";
+                "the model neither embeds, ranks nor continues texts, which is all that is served";
             return Err(Error::usage(message).at(name));
         }
         if self.served.iter().any(|model| model.name == name) {
             return Err(Error::usage(format!("two models are called `{name}`"))
                 .with_hint("give one another name: NAME=PATH"));
         }
-        self.served.push(Served { name, embedder, reranker });
+        self.served.push(Served { name, embedder, reranker, generator });
         Ok(())
     }
 
@@ -82,6 +86,23 @@ impl Models {
     pub(crate) fn named(&self, name: &str) -> Option<&Served> {
         let find = |name: &str| self.served.iter().find(|model| model.name == name);
         find(name).or_else(|| find(name.strip_suffix(":latest")?))
+    }
+
+    /// True if there is a model that continues texts.
+    pub(crate) fn continue_texts(&self) -> bool {
+        self.served.iter().any(|model| model.generator.is_some())
+    }
+
+    /// True if there is a model that embeds or ranks texts: [`ModelOptions::max_tokens`] is for these.
+    #[must_use]
+    pub fn embed_or_rank(&self) -> bool {
+        self.served.iter().any(|model| model.embedder.is_some() || model.reranker.is_some())
+    }
+
+    /// The first model that embeds texts.
+    #[must_use]
+    pub fn embedder(&self) -> Option<&Encoder> {
+        self.served.iter().find_map(|model| model.embedder.as_ref())
     }
 
     /// A warning for each unknown setting of a model that was ignored.
@@ -104,7 +125,10 @@ impl Served {
         });
         let ranks = self.reranker.as_ref();
         let ranks = ranks.map(|model| format!("ranks up to {} tokens", model.max_tokens()));
-        let does: Vec<String> = embeds.into_iter().chain(ranks).collect();
+        let continues = self.generator.as_ref();
+        let continues =
+            continues.map(|model| format!("continues texts up to {} tokens", model.positions()));
+        let does: Vec<String> = embeds.into_iter().chain(ranks).chain(continues).collect();
         format!("{} {}", self.name, does.join(", "))
     }
 }
@@ -139,6 +163,6 @@ mod tests {
         let mut models = Models::default();
         let words = Path::new("../ffi/tests/data/words.fifu");
         let refused = models.add(None, words, &Model::options()).unwrap_err();
-        assert!(refused.message().contains("neither embeds texts nor ranks them"));
+        assert!(refused.message().contains("neither embeds, ranks nor continues texts"));
     }
 }

@@ -1,134 +1,39 @@
 //! Requests that wait for the models, and the thread that computes them together.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use nanoembed::{Error, Result};
+use nanoembed::Result;
 use tokio::sync::oneshot;
 
+use crate::crew::Crew;
+use crate::line::{Line, Pending};
 use crate::metrics::Metrics;
 use crate::place::Place;
 use crate::turn::{self, Job, Output, Work};
 
-/// The queue. When it is dropped, the thread ends after the jobs that wait.
-pub(crate) struct Queue {
-    waiting: Arc<Waiting>,
-    next_id: AtomicU64,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// The jobs that wait, the next one first.
-struct Waiting {
-    jobs: Mutex<Jobs>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Jobs {
-    waiting: VecDeque<Job>,
-    is_ended: bool,
-}
-
-/// The future output of a job. If it is dropped, the job leaves the queue.
-pub(crate) struct Pending {
-    id: u64,
-    waiting: Arc<Waiting>,
-    reply: oneshot::Receiver<Result<Output>>,
-}
-
-impl Waiting {
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next job and those that join it, as soon as there is one; `None` at the end.
-    fn take(&self) -> Option<Vec<Job>> {
-        let mut jobs = self.jobs();
-        let first = loop {
-            match jobs.waiting.pop_front() {
-                Some(first) => break first,
-                None if jobs.is_ended => return None,
-                None => {}
-            }
-            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
-        };
-        let mut taken = vec![first];
-        let (mut joining, mut others) = (Vec::new(), VecDeque::new());
-        for job in std::mem::take(&mut jobs.waiting) {
-            match job.work.joins(&taken[0].work) {
-                true => joining.push(job),
-                false => others.push_back(job),
-            }
-        }
-        jobs.waiting = others;
-        taken.append(&mut joining);
-        Some(taken)
-    }
-
-    /// Puts unfinished jobs behind those that wait.
-    fn put_back(&self, jobs: Vec<Job>) {
-        self.jobs().waiting.extend(jobs);
-    }
-}
+/// The queue.
+pub(crate) struct Queue(Crew<Job>);
 
 impl Queue {
     /// Starts the thread.
     pub(crate) fn start(metrics: Arc<Metrics>) -> Result<Self> {
-        let waiting = Arc::new(Waiting { jobs: Mutex::default(), changed: Condvar::new() });
-        let of_thread = Arc::clone(&waiting);
-        let work = move || {
-            let tokens = turn::turn_tokens();
-            while let Some(jobs) = of_thread.take() {
-                let (unfinished, count) = turn::run(jobs, tokens);
-                metrics.turns.fetch_add(1, Ordering::Relaxed);
-                metrics.texts.fetch_add(count.texts, Ordering::Relaxed);
-                metrics.tokens.fetch_add(count.tokens, Ordering::Relaxed);
-                of_thread.put_back(unfinished);
-            }
+        let tokens = turn::turn_tokens();
+        let take_turn = move |line: &Line<Job>, jobs: Vec<Job>| {
+            let (unfinished, count) = turn::run(jobs, tokens);
+            metrics.turns.fetch_add(1, Ordering::Relaxed);
+            metrics.texts.fetch_add(count.texts, Ordering::Relaxed);
+            metrics.tokens.fetch_add(count.tokens, Ordering::Relaxed);
+            line.put_back(unfinished);
         };
-        let thread = std::thread::Builder::new().name("models".into()).spawn(work);
-        let thread = thread.map_err(|error| Error::usage(format!("no thread: {error}")))?;
-        Ok(Self { waiting, next_id: AtomicU64::new(0), thread: Some(thread) })
+        Crew::start("models", 1, take_turn).map(Self)
     }
 
     /// Waits for the models to do some work, and returns the output.
-    pub(crate) fn submit(&self, work: Work, place: Place) -> Pending {
+    pub(crate) fn submit(&self, work: Work, place: Place) -> Pending<Job, Output> {
         let (sender, reply) = oneshot::channel();
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        self.waiting.jobs().waiting.push_back(Job::new(id, work, sender, place));
-        self.waiting.changed.notify_one();
-        Pending { id, waiting: Arc::clone(&self.waiting), reply }
-    }
-}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        self.waiting.jobs().is_ended = true;
-        self.waiting.changed.notify_one();
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
-    }
-}
-
-impl Future for Pending {
-    type Output = Result<Output>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let reply = ready!(Pin::new(&mut self.reply).poll(context));
-        let gone = |_| Err(Error::bad_input("the thread of the models has ended"));
-        Poll::Ready(reply.unwrap_or_else(gone))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        self.reply.close();
-        self.waiting.jobs().waiting.retain(|job| job.id != self.id);
+        self.0.line.push(Job::new(work, sender, place));
+        Pending::new(&self.0.line, reply)
     }
 }
 
@@ -153,11 +58,10 @@ mod tests {
 
     /// A queue whose jobs the test takes.
     fn queue() -> Queue {
-        let waiting = Arc::new(Waiting { jobs: Mutex::default(), changed: Condvar::new() });
-        Queue { waiting, next_id: AtomicU64::new(0), thread: None }
+        Queue(Crew::start("models", 0, |_: &_, _| ()).unwrap())
     }
 
-    fn vectors(mut pending: Pending) -> Vec<f32> {
+    fn vectors(mut pending: Pending<Job, Output>) -> Vec<f32> {
         match pending.reply.try_recv().unwrap().unwrap() {
             Output::Vectors(values) => values,
             Output::Scores(_) => panic!("scores"),
@@ -173,8 +77,8 @@ mod tests {
         let first = submit(&["a cat", "a dog"], false);
         let other = submit(&["a cat"], true);
         let second = submit(&["the price of oil"], false);
-        let jobs = queue.waiting.take().unwrap();
-        assert_eq!(jobs.iter().map(|job| job.id).collect::<Vec<_>>(), [0, 2]);
+        let jobs = queue.0.line.take().unwrap();
+        assert_eq!(jobs.len(), 2);
         let (unfinished, count) = run(jobs, 1000);
         assert!(unfinished.is_empty());
         assert_eq!(count.texts, 3);
@@ -183,7 +87,7 @@ mod tests {
         };
         assert_eq!(vectors(first), expected(&["a cat", "a dog"]));
         assert_eq!(vectors(second), expected(&["the price of oil"]));
-        run(queue.waiting.take().unwrap(), 1000);
+        run(queue.0.line.take().unwrap(), 1000);
         assert_eq!(vectors(other), encoder.with_normalize(true).embed("a cat").unwrap());
         assert_eq!(places.count(), 0);
     }
@@ -195,7 +99,7 @@ mod tests {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let pending = queue.submit(work(&encoder, &texts, false), places.take(0).unwrap());
         let mut turns = 0;
-        let mut jobs = queue.waiting.take().unwrap();
+        let mut jobs = queue.0.line.take().unwrap();
         while !jobs.is_empty() {
             jobs = run(jobs, 20).0;
             turns += 1;
@@ -213,7 +117,7 @@ mod tests {
             ids[0][1] = u32::MAX;
         }
         let mut wrong = queue.submit(bad, places.take(0).unwrap());
-        run(queue.waiting.take().unwrap(), 1000);
+        run(queue.0.line.take().unwrap(), 1000);
         assert_eq!(vectors(right), encoder.embed("a cat").unwrap());
         let error = wrong.reply.try_recv().unwrap().err().unwrap();
         assert_eq!(error.kind(), Kind::Core(ErrorKind::TokenOutOfRange));
@@ -226,7 +130,7 @@ mod tests {
         let (gone, kept) = (submit(), submit());
         drop(gone);
         assert_eq!(places.count(), 1);
-        let jobs = queue.waiting.take().unwrap();
+        let jobs = queue.0.line.take().unwrap();
         assert_eq!(jobs.len(), 1);
         // One that is being computed is not computed to its end.
         drop(kept);

@@ -56,6 +56,8 @@ pub struct Summary {
     pub texts: u64,
     /// Tokens of these texts.
     pub tokens: u64,
+    /// Tokens added to texts that were continued.
+    pub generated: u64,
 }
 
 impl fmt::Debug for Server {
@@ -123,7 +125,8 @@ impl Server {
         let (requests, failed) = app.metrics.totals();
         let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
         let (texts, tokens) = (count(&app.metrics.texts), count(&app.metrics.tokens));
-        Ok(Summary { requests, failed, texts, tokens })
+        let generated = count(&app.metrics.generated);
+        Ok(Summary { requests, failed, texts, tokens, generated })
     }
 }
 

@@ -9,6 +9,7 @@ use std::thread::available_parallelism;
 use nanoembed::{Encoder, Error, Observer, Prefix, Reranker, Result, Score};
 use tokio::sync::oneshot;
 
+use crate::line::Wait;
 use crate::place::Place;
 
 /// The number of tokens that a thread computes in a turn: so many that threads seldom idle at its end,
@@ -49,7 +50,6 @@ pub(crate) enum Output {
 
 /// A request that waits for the models or is computed.
 pub(crate) struct Job {
-    pub(crate) id: u64,
     pub(crate) work: Work,
     pub(crate) output: Output,
     /// The number of finished texts.
@@ -85,7 +85,7 @@ impl Work {
     }
 
     /// True if texts of both can be computed together.
-    pub(crate) fn joins(&self, other: &Self) -> bool {
+    fn joins(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Embed { lane: a, .. }, Self::Embed { lane: b, .. }) => {
                 (&a.model, &a.prompt, a.dimensions, a.normalize)
@@ -98,17 +98,12 @@ impl Work {
 }
 
 impl Job {
-    pub(crate) fn new(
-        id: u64,
-        work: Work,
-        reply: oneshot::Sender<Result<Output>>,
-        place: Place,
-    ) -> Self {
+    pub(crate) fn new(work: Work, reply: oneshot::Sender<Result<Output>>, place: Place) -> Self {
         let output = match &work {
             Work::Embed { .. } => Output::Vectors(Vec::new()),
             Work::Score { .. } => Output::Scores(Vec::new()),
         };
-        Self { id, work, output, done: 0, reply, _place: place }
+        Self { work, output, done: 0, reply, _place: place }
     }
 
     /// The next texts of about `tokens` tokens, at least one text.
@@ -122,12 +117,22 @@ impl Job {
     }
 }
 
+impl Wait for Job {
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn joins(&self, other: &Self) -> bool {
+        self.work.joins(&other.work)
+    }
+}
+
 /// Returns true if nobody waits for any of these jobs any longer.
 struct Abandoned<'j>(&'j [(Job, Range<usize>)]);
 
 impl Observer for Abandoned<'_> {
     fn is_cancelled(&self) -> bool {
-        self.0.iter().all(|(job, _)| job.reply.is_closed())
+        self.0.iter().all(|(job, _)| job.is_abandoned())
     }
 }
 
@@ -187,7 +192,7 @@ fn proceed(mut job: Job, part: Range<usize>, output: Output, count: &mut Count) 
     }
     job.done = part.end;
     if job.done < job.work.len() {
-        return (!job.reply.is_closed()).then_some(job);
+        return (!job.is_abandoned()).then_some(job);
     }
     drop(job.reply.send(Ok(job.output)));
     None
@@ -204,7 +209,7 @@ fn computed(parts: &[(Job, Range<usize>)]) -> Result<Vec<Output>> {
 }
 
 /// The error for a panic.
-fn panicked(panic: &(dyn Any + Send)) -> Error {
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
     Error::bad_input(format!("the model failed: {message}"))

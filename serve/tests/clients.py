@@ -25,6 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RERANKER = ROOT / "tests/data/models/cross_encoder"
+DECODER = ROOT / "tests/data/llama/tiny.gguf"
 MODEL = "all-MiniLM-L6-v2"
 WORDS = "how do I reset my password the weather is lovely today cats dogs train Berlin ünïcödé 日本語 😀".split()
 
@@ -52,7 +53,16 @@ if (missing.status !== 404 || missing.code !== "model_not_found") throw new Erro
 const ollama = new Ollama({ host: url });
 const { embeddings } = await ollama.embed({ model, input: [text, "b"] });
 if (embeddings.length !== 2 || embeddings[0].length !== expected.length) throw new Error("ollama");
-if ((await ollama.list()).models.length !== 2) throw new Error("ollama list");
+const ask = {
+  model: "tiny", messages: [{ role: "user", content: "the weather" }], seed: 5, max_tokens: 24,
+};
+const whole = await client.chat.completions.create(ask);
+let joined = "";
+for await (const chunk of await client.chat.completions.create({ ...ask, stream: true })) {
+  joined += chunk.choices[0].delta.content ?? "";
+}
+if (joined !== whole.choices[0].message.content || !joined) throw new Error("openai chat");
+if ((await ollama.list()).models.length !== 3) throw new Error("ollama list");
 """
 
 
@@ -100,6 +110,12 @@ def embedded(program, texts, *arguments):
     return [as_floats(json.loads(line)["embedding"]) for line in lines]
 
 
+def generated(program, text, *arguments):
+    """What `nanoembed generate` adds to a text: `{"ids", "text"}`."""
+    command = [program, "generate", text, "-q", "--json", "-m", str(DECODER), *arguments]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def as_floats(numbers):
     """The bytes of numbers as floats of 32 bits."""
     return struct.pack(f"<{len(numbers)}f", *numbers)
@@ -117,7 +133,7 @@ def check_openai(server, program):
     short = client.embeddings.create(model=MODEL, input=texts, dimensions=64)
     wanted = embedded(program, texts, "--truncate-dim", "64", "--normalize")
     assert [as_floats(item.embedding) for item in short.data] == wanted
-    assert {model.id for model in client.models.list()} == {MODEL, "cross_encoder"}
+    assert {model.id for model in client.models.list()} == {MODEL, "cross_encoder", "tiny"}
     for arguments, error in (
         ({"model": "missing", "input": "a"}, openai.NotFoundError),
         ({"model": MODEL, "input": "a " * 500}, openai.BadRequestError),
@@ -130,6 +146,54 @@ def check_openai(server, program):
         raise AssertionError(arguments)
 
 
+def check_openai_chat(server, program):
+    import openai
+
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+    settings = {"model": "tiny", "seed": 5, "max_tokens": 24, "temperature": 1.2}
+    options = ["--seed", "5", "-n", "24", "--temperature", "1.2"]
+    expected = generated(program, "the weather", *options)
+    answer = client.completions.create(prompt="the weather", **settings)
+    assert answer.choices[0].text == expected["text"], answer
+    assert answer.usage.completion_tokens == len(expected["ids"])
+    chunks = client.completions.create(prompt="the weather", stream=True, **settings)
+    assert "".join(chunk.choices[0].text for chunk in chunks) == expected["text"]
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "the weather"}]
+    expected = generated(program, "the weather", "--chat", "--system", "Be brief.", *options)
+    answer = client.chat.completions.create(messages=messages, **settings)
+    choice = answer.choices[0]
+    assert choice.message.content == expected["text"], answer
+    assert choice.finish_reason in ("stop", "length")
+    chunks = client.chat.completions.create(
+        messages=messages, stream=True, stream_options={"include_usage": True}, **settings
+    )
+    chunks = list(chunks)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text == expected["text"], text
+    assert chunks[-1].usage == answer.usage and chunks[-2].choices[0].finish_reason == choice.finish_reason
+    # An answer goes back as it came.
+    client.chat.completions.create(messages=[*messages, choice.message, messages[1]], **settings)
+    with client.chat.completions.stream(messages=messages, **settings) as stream:
+        deltas = [event.delta for event in stream if event.type == "content.delta"]
+    assert "".join(deltas) == expected["text"], deltas
+    # One that is broken off.
+    chunks = client.chat.completions.create(messages=messages, model="tiny", stream=True)
+    next(iter(chunks))
+    chunks.close()
+    for arguments, error, name in (
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, openai.BadRequestError, "tools"),
+        ({"n": 2}, openai.BadRequestError, "`n`"),
+        ({"model": MODEL}, openai.NotFoundError, "does not continue texts"),
+        ({"max_tokens": 10**6}, openai.BadRequestError, "tokens"),
+    ):
+        try:
+            client.chat.completions.create(**{"messages": messages, **settings, **arguments})
+        except error as failure:
+            assert name in failure.message, failure.message
+            continue
+        raise AssertionError(arguments)
+
+
 def check_ollama(server, program):
     import ollama
 
@@ -138,7 +202,7 @@ def check_ollama(server, program):
     answer = client.embed(MODEL, texts)
     assert [as_floats(vector) for vector in answer.embeddings] == embedded(program, texts, "--normalize")
     assert [as_floats(client.embeddings(MODEL, "a").embedding)] == embedded(program, ["a"])
-    assert len(client.list().models) == 2
+    assert len(client.list().models) == 3
     assert client.show(MODEL).modelinfo["nanoembed.context_length"] == 256
     try:
         client.embed(MODEL, texts, truncate=False)
@@ -194,7 +258,8 @@ class Hammer:
                 return
             choice = random.Random(seed)
             act = choice.choices(
-                [self.embed, self.rerank, self.abort, self.malformed, self.oversized, self.garbage], [60, 8, 12, 10, 4, 6]
+                [self.embed, self.rerank, self.chat, self.abort, self.malformed, self.oversized, self.garbage],
+                [52, 8, 8, 12, 10, 4, 6],
             )[0]
             try:
                 act(choice)
@@ -247,8 +312,18 @@ class Hammer:
         assert sorted(rank["index"] for rank in ranks) == list(range(len(texts)))
         assert all(rank["text"] == texts[rank["index"]] for rank in ranks)
 
+    def chat(self, choice):
+        message = {"role": "user", "content": choice.choice(self.texts)[:40]}
+        body = {"messages": [message], "max_tokens": 8, "seed": 1, "stream": choice.random() < 0.5}
+        status, body = self.exchange(self.request("/v1/chat/completions", body))
+        assert status == 200, (status, body[:200])
+        assert b"[DONE]" in body or json.loads(body)["usage"]["completion_tokens"] <= 8, body
+
     def abort(self, choice):
         request = self.request("/v1/embeddings", {"input": [self.texts[at] for at in self.some(choice)]})
+        if choice.random() < 0.3:
+            body = {"prompt": choice.choice(self.texts), "stream": choice.random() < 0.5}
+            request = self.request("/v1/completions", body)
         with self.connect() as stream:
             stream.sendall(request[: choice.randint(1, len(request))])
             if choice.random() < 0.5:
@@ -294,8 +369,13 @@ def main():
     arguments = parser.parse_args()
     program = os.path.abspath(arguments.program)
     builtin = str(ROOT / "models" / "all-MiniLM-L6-v2.int8.weights")
-    server = Server(program, f"{MODEL}={builtin}", str(RERANKER))
-    checks = [("openai", check_openai), ("ollama", check_ollama), ("OpenAPI by schemathesis", check_description)]
+    server = Server(program, f"{MODEL}={builtin}", str(RERANKER), str(DECODER))
+    checks = [
+        ("openai", check_openai),
+        ("openai: texts that go on", check_openai_chat),
+        ("ollama", check_ollama),
+        ("OpenAPI by schemathesis", check_description),
+    ]
     if arguments.node:
         checks.append(("openai and ollama in Node", lambda *it: check_node(*it, arguments.node)))
     checks.append(("mixed requests", lambda *it: check_hammer(*it, arguments.requests, arguments.seed)))

@@ -2,7 +2,9 @@
 //! offset. Expectations are llama.cpp's results for the same keys.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
+use nanoembed_core::describe::gguf::{
+    gguf_llama_config, gguf_names_pooling, gguf_pools_last_token, gguf_refusal,
+};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
@@ -184,6 +186,8 @@ fn the_last_token_is_pooled_where_the_file_says_so_or_nothing() {
         let file = file("qwen3", &[(".pooling_type", pooling.map(U32))], &[]);
         let gguf = Gguf::parse(&file, Mode::Lenient).unwrap();
         assert_eq!(gguf_pools_last_token(&gguf), is_last, "{pooling:?}");
+        let is_named = pooling.is_some_and(|pooling| pooling != 0);
+        assert_eq!(gguf_names_pooling(&gguf), is_named, "{pooling:?}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! `generate`: a text continued by a decoder.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -118,12 +117,6 @@ fn probability(text: &str) -> std::result::Result<f32, String> {
     probability.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
-/// A seed that differs each time.
-fn random() -> u64 {
-    // Small enough to be typed.
-    u64::from(RandomState::new().hash_one(0) as u32)
-}
-
 /// The random seed.
 fn seed(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
@@ -155,7 +148,7 @@ impl Generate {
             true => Prompt::Chat(&messages),
             false => Prompt::WithSpecialTokens(&text),
         };
-        let seed = self.seed.unwrap_or_else(random);
+        let seed = self.seed.unwrap_or_else(Sampling::random_seed);
         let sampling = Sampling::default()
             .temperature(self.temperature)
             .top_k(self.top_k)

@@ -9,7 +9,7 @@ use nanoembed_core::owned::folder::{MODULES, TokenizerConfig};
 use nanoembed_core::{ErrorKind, limit};
 
 use super::hugging_face::DecoderSettings;
-use super::model::{CausalModel, Found};
+use super::model::{CausalModel, Found, Purpose};
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
 use crate::checkpoint::model_files::ModelFiles;
@@ -124,7 +124,8 @@ impl Bundle {
     pub(crate) fn found(&self) -> Result<Found> {
         let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();
-        Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
+        let (pools_last_token, purpose) = (false, Purpose::Continue);
+        Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token, purpose })
     }
 
     fn tensors(&self) -> Result<ModelWeights> {

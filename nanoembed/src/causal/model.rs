@@ -1,5 +1,6 @@
 //! A model that continues texts, ready to run, over files in memory or read piece by piece.
 
+use nanoembed_core::describe::gguf::gguf_names_pooling;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
@@ -13,6 +14,19 @@ use crate::files::on_disk::OnDisk;
 /// Tokens of a prompt that pass through the layers together.
 pub(crate) const TOKENS_AT_ONCE: usize = 64;
 
+/// The job that a decoder is made for, as far as its files tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// To continue texts: nothing is said of embeddings.
+    Continue,
+    /// To embed texts: a GGUF file says how the states of tokens are pooled.
+    Embed,
+    /// Either: an `.amb` or `.weights` file has the pooling of the file that it was made of, which
+    /// need not have named one.
+    Unclear,
+}
+
 /// A causal model as its files describe it, not yet opened.
 pub(crate) struct Found {
     pub(super) config: LlamaConfig,
@@ -20,6 +34,7 @@ pub(crate) struct Found {
     pub(super) tokenizer: Tokenizer<'static>,
     /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
+    pub(super) purpose: Purpose,
 }
 
 impl Found {
@@ -34,14 +49,19 @@ impl Found {
             _ => return Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         };
         let pools_last_token = model.pools_last_token();
-        Ok(Self { config, weights, tokenizer, pools_last_token })
+        let purpose = match model {
+            ModelSource::Gguf(gguf) if gguf_names_pooling(gguf) => Purpose::Embed,
+            ModelSource::Amb(_) | ModelSource::Embd(_) if pools_last_token => Purpose::Unclear,
+            _ => Purpose::Continue,
+        };
+        Ok(Self { config, weights, tokenizer, pools_last_token, purpose })
     }
 
     /// The model that this is.
     pub(crate) fn open(self) -> Result<CausalModel, CoreError> {
-        let Self { config, weights, tokenizer, pools_last_token } = self;
+        let Self { config, weights, tokenizer, pools_last_token, purpose } = self;
         let model = Decoder::open(&weights, config)?;
-        Ok(CausalModel { weights, model, tokenizer, pools_last_token })
+        Ok(CausalModel { weights, model, tokenizer, pools_last_token, purpose })
     }
 }
 
@@ -51,6 +71,7 @@ pub(crate) struct CausalModel {
     model: Decoder,
     pub(crate) tokenizer: Tokenizer<'static>,
     pools_last_token: bool,
+    purpose: Purpose,
 }
 
 impl CausalModel {
@@ -61,6 +82,10 @@ impl CausalModel {
     /// True if the model was made for embeddings by its last token's state.
     pub(crate) const fn pools_last_token(&self) -> bool {
         self.pools_last_token
+    }
+
+    pub(crate) const fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// The model with weights that are read from `file` whenever they are needed.

@@ -139,6 +139,9 @@ pub(super) trait Backend: Send + Sync {
         Err(OTHER_MODEL)
     }
 
+    /// True if there is a token of this id.
+    fn has_token(&self, id: u32) -> bool;
+
     /// A token as the vocabulary spells it.
     fn token(&self, id: u32) -> Option<String>;
 }

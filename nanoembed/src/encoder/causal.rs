@@ -129,6 +129,10 @@ impl Backend for CausalEncoder {
         Ok(ids.len())
     }
 
+    fn has_token(&self, id: u32) -> bool {
+        self.causal.model().tokenizer.has_token(id)
+    }
+
     fn token(&self, id: u32) -> Option<String> {
         self.causal.model().tokenizer.token(id).map(Cow::into_owned)
     }

@@ -60,6 +60,12 @@ impl Encoder {
         })
     }
 
+    /// True if there is a token of this id; faster than [`token`](Self::token).
+    #[must_use]
+    pub fn has_token(&self, id: u32) -> bool {
+        self.0.backend.has_token(id)
+    }
+
     /// A token as the vocabulary spells it, such as an index of a sparse vector; `None` for an id
     /// beyond the vocabulary.
     #[must_use]

@@ -368,6 +368,10 @@ impl Backend for TextEncoder {
         Ok(Others { vectors: vectors.into_iter().flatten().collect(), lengths })
     }
 
+    fn has_token(&self, id: u32) -> bool {
+        self.model.has_token(id)
+    }
+
     fn token(&self, id: u32) -> Option<String> {
         self.model.token(id)
     }

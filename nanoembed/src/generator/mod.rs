@@ -18,11 +18,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::model::llama::{Activations, Output, Sampler};
+use nanoembed_core::model::llama::{Activations, Output};
 use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 
 use crate::bytes::Bytes;
+use crate::causal::model::{Purpose, TOKENS_AT_ONCE};
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::limits::Limits;
@@ -30,8 +31,9 @@ use crate::open::causal::Causal;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::reading::Reading;
 use crate::open::source::Source;
+use crate::progress::Observer;
 
-pub use pieces::Pieces;
+pub use pieces::{FinishReason, Pieces};
 pub use prompt::{Message, Prompt};
 pub use sampling::Sampling;
 
@@ -158,6 +160,24 @@ impl Generator {
         self.0.causal.model().config().positions
     }
 
+    /// The job that the model is made for. All continue texts, and [`Encoder::open`] embeds with all.
+    ///
+    /// [`Encoder::open`]: crate::Encoder::open
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        self.0.causal.model().purpose()
+    }
+
+    /// The token ids of a prompt, between the tokens that the model puts around every text.
+    ///
+    /// # Errors
+    ///
+    /// [`Kind::Usage`](crate::Kind::Usage) if it is of messages and the model lacks the tokens around
+    /// them.
+    pub fn encode(&self, prompt: Prompt<'_>) -> Result<Vec<u32>> {
+        prompt.encode(&self.0.causal)
+    }
+
     /// Reads the prompt, and continues it as the pieces are asked for.
     ///
     /// # Errors
@@ -165,6 +185,30 @@ impl Generator {
     /// [`Kind::Usage`](crate::Kind::Usage) if the prompt has no tokens or is too long, or if it is of
     /// messages and the model lacks the tokens around them; if memory is refused.
     pub fn generate(&self, prompt: Prompt<'_>, sampling: Sampling) -> Result<Pieces<'_>> {
+        self.begin(prompt, sampling, None)
+    }
+
+    /// The same; `observer` may cancel the reading of the prompt, and receives the number of tokens
+    /// that are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`generate`](Self::generate), and [`Kind::Cancelled`](crate::Kind::Cancelled).
+    pub fn generate_watched(
+        &self,
+        prompt: Prompt<'_>,
+        sampling: Sampling,
+        observer: &dyn Observer,
+    ) -> Result<Pieces<'_>> {
+        self.begin(prompt, sampling, Some(observer))
+    }
+
+    fn begin(
+        &self,
+        prompt: Prompt<'_>,
+        sampling: Sampling,
+        observer: Option<&dyn Observer>,
+    ) -> Result<Pieces<'_>> {
         let causal = &self.0.causal;
         let model = causal.model();
         let failed = |error| causal.failure(error);
@@ -183,12 +227,23 @@ impl Generator {
                 model.config().positions
             )));
         }
-        let sampler = Sampler::new(sampling.core(), sampling.seed)
-            .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))?;
+        let sampler = sampling.sampler()?;
         let mut session = self.session(positions)?;
         let vocabulary = model.config().vocabulary;
         let (mut logits, order) = (vec![0.0; vocabulary], vec![Scored::default(); vocabulary]);
-        model.forward(&mut session, &ids, Output::LastLogits(&mut logits)).map_err(failed)?;
+        // Where texts become long ones, a part may make the model read those before again.
+        let mut left = ids.len();
+        for part in ids.chunks(observer.map_or(ids.len(), |_| TOKENS_AT_ONCE)) {
+            if observer.is_some_and(Observer::is_cancelled) {
+                return Err(Error::cancelled());
+            }
+            left = left.saturating_sub(part.len());
+            let output = if left == 0 { Output::LastLogits(&mut logits) } else { Output::Nothing };
+            model.forward(&mut session, part, output).map_err(failed)?;
+            if let Some(observer) = observer {
+                observer.advance(part.len() as u64);
+            }
+        }
         let lengths = (ids.len(), sampling.max_tokens);
         Pieces::new(causal, session, (sampler, logits, order), lengths).map_err(failed)
     }

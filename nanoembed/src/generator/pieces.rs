@@ -33,7 +33,18 @@ enum State {
     Ready,
     /// The last token has not passed through the model yet.
     Pending,
-    Ended,
+    /// For a reason, unless the model failed.
+    Ended(Option<FinishReason>),
+}
+
+/// The reason why a text ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model ended it, or one of the strings [until](Pieces::until) which it goes.
+    Stop,
+    /// It has the most tokens that were asked for.
+    Length,
 }
 
 impl<'g> Pieces<'g> {
@@ -81,13 +92,34 @@ impl<'g> Pieces<'g> {
         &self.ids
     }
 
+    /// The reason why the text has ended; `None` before its end, and if the model failed.
+    #[must_use]
+    pub const fn finish_reason(&self) -> Option<FinishReason> {
+        match self.state {
+            State::Ended(reason) => reason,
+            State::Ready | State::Pending => None,
+        }
+    }
+
+    /// The next piece after no more than one token: it is empty where no character is clear yet.
+    /// `None` after the last. [`next`](Iterator::next) goes on until there is a text.
+    pub fn step(&mut self) -> Option<Result<String>> {
+        match self.advance() {
+            Ok(piece) => piece.map(Ok),
+            Err(error) => {
+                self.state = State::Ended(None);
+                Some(Err(self.causal.failure(error)))
+            }
+        }
+    }
+
     /// The text of the next token before any string that ends it; may be empty.
     fn advance(&mut self) -> Result<Option<String>, CoreError> {
         let Some(piece) = self.next_token()? else { return Ok(None) };
         let (mut text, is_end) = self.stops.push(&piece);
         if is_end {
-            self.state = State::Ended;
-        } else if self.state == State::Ended {
+            self.state = State::Ended(Some(FinishReason::Stop));
+        } else if matches!(self.state, State::Ended(_)) {
             text.push_str(&self.stops.rest());
         }
         Ok(Some(text))
@@ -102,9 +134,10 @@ impl<'g> Pieces<'g> {
             Ok(())
         };
         let model = causal.model();
-        if self.state == State::Ended {
+        if matches!(self.state, State::Ended(_)) {
             return Ok(None);
         }
+        let mut reason = FinishReason::Length;
         if ids.len() < self.max_tokens {
             if let (State::Pending, Some(last)) = (self.state, ids.last()) {
                 model.forward(session, &[*last], Output::LastLogits(logits))?;
@@ -116,8 +149,9 @@ impl<'g> Pieces<'g> {
                 text.token(next, &mut say)?;
                 return Ok(Some(piece));
             }
+            reason = FinishReason::Stop;
         }
-        self.state = State::Ended;
+        self.state = State::Ended(Some(reason));
         text.finish(&mut say)?;
         Ok(Some(piece))
     }
@@ -128,13 +162,9 @@ impl Iterator for Pieces<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.advance() {
-                Ok(Some(piece)) if piece.is_empty() => {}
-                Ok(piece) => return piece.map(Ok),
-                Err(error) => {
-                    self.state = State::Ended;
-                    return Some(Err(self.causal.failure(error)));
-                }
+            match self.step() {
+                Some(Ok(piece)) if piece.is_empty() => {}
+                piece => return piece,
             }
         }
     }

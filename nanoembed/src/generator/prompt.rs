@@ -21,6 +21,10 @@ pub enum Prompt<'a> {
     /// `<|im_end|>`; the model answers. For other forms the caller fills in a template:
     /// [`WithSpecialTokens`](Self::WithSpecialTokens).
     Chat(&'a [Message<'a>]),
+    /// Token ids as they are, those around the text among them: see [`Generator::encode`].
+    ///
+    /// [`Generator::encode`]: crate::Generator::encode
+    Ids(&'a [u32]),
 }
 
 /// A message of a conversation.
@@ -34,22 +38,28 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// A message of a role.
+    #[must_use]
+    pub const fn new(role: &'a str, content: &'a str) -> Self {
+        Self { role, content }
+    }
+
     /// A message of the user.
     #[must_use]
     pub const fn user(content: &'a str) -> Self {
-        Self { role: "user", content }
+        Self::new("user", content)
     }
 
     /// Instructions to the model about its task.
     #[must_use]
     pub const fn system(content: &'a str) -> Self {
-        Self { role: "system", content }
+        Self::new("system", content)
     }
 
     /// An answer of the model.
     #[must_use]
     pub const fn assistant(content: &'a str) -> Self {
-        Self { role: "assistant", content }
+        Self::new("assistant", content)
     }
 }
 
@@ -68,6 +78,7 @@ impl Prompt<'_> {
                 check_markers(causal)?;
                 chat(tokenizer, messages)
             }
+            Self::Ids(ids) => return Ok(ids.to_vec()),
         };
         ids.map_err(|error| causal.failure(error))
     }

@@ -1,6 +1,10 @@
 //! The choice of the next token, and the most tokens.
 
-use nanoembed_core::model::llama;
+use std::hash::{BuildHasher, RandomState};
+
+use nanoembed_core::model::llama::{self, Sampler};
+
+use crate::error::{Error, Result};
 
 /// The choice of the next token, and the most tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +29,12 @@ impl Default for Sampling {
 }
 
 impl Sampling {
+    /// A seed that differs each time, and is small enough to be typed.
+    #[must_use]
+    pub fn random_seed() -> u64 {
+        RandomState::new().hash_one(0) & u64::from(u32::MAX)
+    }
+
     /// Always the likeliest token.
     #[must_use]
     pub fn greedy() -> Self {
@@ -61,8 +71,17 @@ impl Sampling {
         Self { max_tokens, ..self }
     }
 
-    pub(super) const fn core(&self) -> llama::Sampling {
-        let Self { temperature, top_k, top_p, .. } = *self;
-        llama::Sampling { temperature, top_k, top_p }
+    /// The sampler, unless a probability or the temperature is none.
+    pub(super) fn sampler(&self) -> Result<Sampler> {
+        let Self { temperature, top_k, top_p, seed, .. } = *self;
+        let refuse = |name, message: &str| Err(Error::argument(name, message));
+        if !(temperature.is_finite() && temperature >= 0.0) {
+            return refuse("temperature", "is no number from 0 on");
+        }
+        if !(0.0..=1.0).contains(&top_p) {
+            return refuse("top_p", "is no number from 0 to 1");
+        }
+        Sampler::new(llama::Sampling { temperature, top_k, top_p }, seed)
+            .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))
     }
 }

@@ -1,8 +1,9 @@
 //! Options of a tree and of a query.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use nanoembed::{Encoder, VectorKind};
+use nanoembed::{Encoder, Error, Result, VectorKind};
 
 use crate::cutting::Cutting;
 use crate::rank::DEPTH;
@@ -42,6 +43,19 @@ pub enum By {
     Meaning,
 }
 
+impl FromStr for By {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "both" => Ok(Self::Both),
+            "words" => Ok(Self::Words),
+            "meaning" => Ok(Self::Meaning),
+            _ => Err(Error::argument("by", "is both, words or meaning")),
+        }
+    }
+}
+
 /// A query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'q> {
@@ -69,6 +83,18 @@ impl<'q> Query<'q> {
     #[must_use]
     pub fn at_least(self, count: usize) -> Self {
         Self { depth: DEPTH.max(count), ..self }
+    }
+
+    /// Checks that there is something to look for.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a query of nothing but blanks.
+    pub fn check(&self) -> Result<()> {
+        match self.text.trim().is_empty() {
+            true => Err(Error::usage("the query is empty")),
+            false => Ok(()),
+        }
     }
 
     /// True if it compares dense vectors, which a tree has by [`TreeOptions::vectors`].

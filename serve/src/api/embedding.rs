@@ -120,7 +120,7 @@ fn check_ids(
                 format!("`{param}`: text {at} has {count} tokens, and {name} takes {most}");
             return Err(Failure::too_long(param, message));
         }
-        if let Some(id) = ids.iter().find(|id| encoder.token(**id).is_none()) {
+        if let Some(id) = ids.iter().find(|id| !encoder.has_token(**id)) {
             let message = format!("has the token id {id}, which {name} has no token for");
             return Err(Failure::invalid(param, message));
         }

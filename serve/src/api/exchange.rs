@@ -98,41 +98,62 @@ impl App {
         is_right.then_some(()).ok_or_else(Failure::no_key)
     }
 
-    /// Makes the response of an answer, counts it and tells the observer.
-    fn finish(
+    /// Makes the response of an answer, and notes it.
+    pub(super) fn finish(
         &self,
         (method, path, shape): (&str, &'static str, Shape),
         answer: Result<(&'static str, Vec<u8>), Failure>,
         start: Instant,
     ) -> Response<Body> {
-        let response = match &answer {
-            Ok((kind, _)) => {
-                let mut response = Response::new(Body::empty());
-                response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-                response
-            }
-            Err(failure) => failure.response(shape),
+        let (response, failure) = match answer {
+            Ok((kind, bytes)) => (response(kind, Body::from(bytes)), None),
+            Err(failure) => (failure.response(shape), Some(failure)),
         };
-        let (status, took) = (response.status().as_u16(), start.elapsed());
+        self.note((method, path, response.status().as_u16()), failure.as_ref(), start);
+        response
+    }
+
+    /// Counts an answered request and tells the observer.
+    pub(super) fn note(
+        &self,
+        (method, path, status): (&str, &'static str, u16),
+        failure: Option<&Failure>,
+        start: Instant,
+    ) {
+        let took = start.elapsed();
         self.metrics.answered(path, status, took);
         let observer = &self.options.observer;
-        let message = answer.as_ref().err().map(Failure::message);
-        if answer.as_ref().is_err_and(Failure::is_own) {
+        let message = failure.map(Failure::message);
+        if failure.is_some_and(Failure::is_own) {
             observer.warn(&format!("{method} {path}: {}", message.unwrap_or_default()));
         } else if self.options.notes_requests {
             let message = message.map(|message| format!(": {message}")).unwrap_or_default();
             let time = took.as_secs_f64() * 1000.0;
             observer.note(&format!("{method} {path} {status} {time:.1} ms{message}"));
         }
-        match answer {
-            Ok((_, bytes)) => response.map(|_| Body::from(bytes)),
-            Err(_) => response,
-        }
     }
+}
+
+/// A response with a body of a type.
+pub(super) fn response(kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
 /// The answer of an endpoint. If the client disconnects, this is dropped, and the work with it.
 async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u8>, Failure> {
+    let (place, body) = receive(app, request).await?;
+    let (endpoint, work) = apart(app, &place, move |app| E::read(app, parse(&body)?)).await?;
+    let output = match work {
+        Some(work) => Some(app.queue.submit(work, Arc::clone(&place)).await?),
+        None => None,
+    };
+    apart(app, &place, move |app| endpoint.answer(app, output)).await
+}
+
+/// Admits a request, and reads its body.
+pub(super) async fn receive(app: &Arc<App>, request: Request) -> Result<(Place, Vec<u8>), Failure> {
     let limits = app.options.limits;
     let (head, body) = request.into_parts();
     let most = limits.body_bytes;
@@ -153,17 +174,12 @@ async fn exchange<E: Endpoint>(app: &Arc<App>, request: Request) -> Result<Vec<u
     let Ok(body) = timeout(limits.patience, collect(body, most)).await else {
         return Err(Failure::slow());
     };
-    let body = body?;
-    let read = move |app: &App| {
-        let request = serde_json::from_slice(&body);
-        E::read(app, request.map_err(|error| Failure::unreadable(&error))?)
-    };
-    let (endpoint, work) = apart(app, &place, read).await?;
-    let output = match work {
-        Some(work) => Some(app.queue.submit(work, Arc::clone(&place)).await?),
-        None => None,
-    };
-    apart(app, &place, move |app| endpoint.answer(app, output)).await
+    Ok((place, body?))
+}
+
+/// The members of a request.
+pub(super) fn parse<R: DeserializeOwned>(body: &[u8]) -> Result<R, Failure> {
+    serde_json::from_slice(body).map_err(|error| Failure::unreadable(&error))
 }
 
 /// The bytes of an answer.
@@ -173,7 +189,7 @@ pub(super) fn to_json(answer: &impl Serialize) -> Result<Vec<u8>, Failure> {
 
 /// Runs `act` on another thread, so that other connections do not wait for it. It holds the place until
 /// it is done, even if the client has disconnected.
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     app: &Arc<App>,
     place: &Place,
     act: impl FnOnce(&App) -> Result<T, Failure> + Send + 'static,

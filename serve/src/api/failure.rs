@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use nanoembed::{Error, ErrorKind, Kind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The shape of answers with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,11 @@ impl Failure {
         Self::new(Cause::Unreadable, "the body of the request is incomplete")
     }
 
+    /// The client closed the connection within the answer.
+    pub(super) fn gone() -> Self {
+        Self::new(Cause::Unreadable, "the client went away before the end")
+    }
+
     /// A member is wrong. `message` continues the sentence that its name begins.
     pub(super) fn invalid(param: &'static str, message: impl std::fmt::Display) -> Self {
         let failure = Self::new(Cause::Invalid, format!("`{param}` {message}"));
@@ -87,6 +92,11 @@ impl Failure {
         let path: String = path.chars().take(100).collect();
         let message =
             format!("there is no endpoint {path}; /openapi.json describes those that are");
+        Self::new(Cause::NoEndpoint, message)
+    }
+
+    pub(super) fn no_search() -> Self {
+        let message = "this server searches no files: it is to be started with `--search PATH`";
         Self::new(Cause::NoEndpoint, message)
     }
 
@@ -173,10 +183,10 @@ impl Failure {
         }
     }
 
-    /// The answer.
-    pub(super) fn response(&self, shape: Shape) -> Response<Body> {
+    /// The body of the answer.
+    pub(super) fn body(&self, shape: Shape) -> Value {
         let message = &self.message;
-        let body = match shape {
+        match shape {
             Shape::OpenAi => {
                 let (kind, code) = self.openai();
                 let param = self.param;
@@ -184,7 +194,12 @@ impl Failure {
             }
             Shape::Ollama => json!({"error": message}),
             Shape::Inference => json!({"error": message, "error_type": self.inference()}),
-        };
+        }
+    }
+
+    /// The answer.
+    pub(super) fn response(&self, shape: Shape) -> Response<Body> {
+        let body = self.body(shape);
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = self.status(shape);
         let headers = response.headers_mut();
@@ -209,11 +224,14 @@ impl From<Error> for Failure {
             Kind::Usage | Kind::NotFound | Kind::Core(ErrorKind::TokenOutOfRange) => {
                 let param = match error.argument_name() {
                     Some("truncate_dim") => "dimensions",
-                    _ => return Self::new(Cause::Invalid, error.message()),
+                    Some(name) => name,
+                    None => return Self::new(Cause::Invalid, error.message()),
                 };
                 let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
                 Self::invalid(param, format!("{}{hint}", error.message()))
             }
+            // Memory for as many tokens as the request asks for.
+            Kind::Core(ErrorKind::OverLimit) => Self::new(Cause::TooLong, error.message()),
             _ => Self::failed(error.to_string()),
         }
     }

@@ -9,10 +9,13 @@
 //! | `embedding` | texts to embed, of every interface |
 //! | `ranking` | texts to rank, of every interface |
 //! | `base64` | vectors as base64 |
+//! | `completions` | texts to continue, as OpenAI has it |
 //! | `openai`, `ollama`, `inference`, `rerank` | interfaces of OpenAI; Ollama; text-embeddings-inference; Jina and Cohere |
+//! | `search` | passages of files |
 //! | `own` | health, metrics, the description of the interface |
 
 mod base64;
+mod completions;
 mod embedding;
 mod exchange;
 mod failure;
@@ -24,6 +27,7 @@ mod origin;
 mod own;
 mod ranking;
 mod rerank;
+mod search;
 
 use std::sync::Arc;
 
@@ -31,11 +35,14 @@ use axum::Router;
 use axum::routing::{MethodRouter, get, post};
 use nanoembed::Result;
 
+use crate::continuation::Continuations;
 use crate::metrics::Metrics;
 use crate::models::{Models, Served};
 use crate::options::Options;
 use crate::place::Places;
 use crate::queue::Queue;
+use crate::search::Searches;
+use completions::{ChatRequest, Completion, TextRequest, post_to_continue};
 use exchange::{Endpoint, Page, get_page, post_to};
 use failure::{Failure, Shape};
 
@@ -46,6 +53,9 @@ pub(crate) struct App {
     pub(crate) places: Arc<Places>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) queue: Queue,
+    pub(crate) continuations: Continuations,
+    /// `None` if there is nothing to search.
+    pub(crate) searches: Option<Searches>,
     /// True if there is a port and no key: any program of the machine can send requests.
     has_open_port: bool,
 }
@@ -54,9 +64,12 @@ impl App {
     pub(crate) fn new(models: Models, options: Options, has_port: bool) -> Result<Self> {
         let metrics = Arc::new(Metrics::default());
         let queue = Queue::start(Arc::clone(&metrics))?;
+        let threads = if models.continue_texts() { options.limits.continuations.max(1) } else { 0 };
+        let continuations = Continuations::start(threads, &metrics)?;
+        let searches = Searches::start(options.search.as_ref())?;
         let places = Places::new(options.limits.requests, options.limits.body_bytes);
         let has_open_port = has_port && options.api_key.is_none();
-        Ok(Self { models, options, places, metrics, queue, has_open_port })
+        Ok(Self { models, options, places, metrics, queue, continuations, searches, has_open_port })
     }
 
     /// The model called `name`.
@@ -97,7 +110,12 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     fn of(path: &'static str, shape: Shape, page: Page) -> MethodRouter<Arc<App>> {
         get(move |app, request| get_page(app, request, path, shape, page))
     }
+    fn continued<C: Completion>() -> MethodRouter<Arc<App>> {
+        post(post_to_continue::<C>)
+    }
     Router::new()
+        .route("/v1/chat/completions", continued::<ChatRequest>())
+        .route("/v1/completions", continued::<TextRequest>())
         .route("/v1/embeddings", to::<openai::Embeddings>())
         .route("/v1/models", of("/v1/models", Shape::OpenAi, openai::models))
         .route("/v1/rerank", to::<rerank::Rerank>())
@@ -109,6 +127,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/embed", to::<inference::Embed>())
         .route("/rerank", to::<inference::Rerank>())
         .route("/tokenize", to::<inference::Tokenize>())
+        .route(search::PATH, post(search::post_to_search))
         .route("/", of("/", Shape::Ollama, own::root))
         .route("/health", of("/health", Shape::OpenAi, own::health))
         .route("/metrics", of("/metrics", Shape::OpenAi, own::metrics))

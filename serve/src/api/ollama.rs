@@ -169,6 +169,8 @@ impl Endpoint for Show {
             info["nanoembed.embedding_length"] = model.dimensions().into();
         } else if let Some(model) = &served.reranker {
             info["nanoembed.context_length"] = model.max_tokens().into();
+        } else if let Some(model) = &served.generator {
+            info["nanoembed.context_length"] = model.positions().into();
         }
         to_json(&json!({
             "details": details(),

@@ -16,6 +16,9 @@ pub(crate) const BERT: &str = "ffi/tests/data/small_bert.weights";
 /// A model that ranks.
 pub(crate) const RANKER: &str = "tests/data/models/cross_encoder";
 
+/// A model that continues texts and knows the tokens around messages.
+pub(crate) const LLAMA: &str = "tests/data/llama/tiny.gguf";
+
 pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
@@ -57,7 +60,15 @@ pub(crate) fn start_on(address: &Address, names: &[&str], options: Options) -> R
     for name in names {
         models.add(None, &path(name), &Model::options()).unwrap();
     }
-    let server = Server::bind(address, models, options).unwrap();
+    start_server(Server::bind(address, models, options).unwrap())
+}
+
+pub(crate) fn start_models(models: Models, options: Options) -> Running {
+    let address = Address::Tcp { host: "127.0.0.1".into(), port: 0 };
+    start_server(Server::bind(&address, models, options).unwrap())
+}
+
+fn start_server(server: Server) -> Running {
     let (url, stopper) = (server.url(), server.stopper());
     Running { url, stopper, thread: Some(std::thread::spawn(|| server.run())) }
 }
@@ -151,7 +162,25 @@ pub(crate) fn answer(stream: &mut impl Read) -> Answer {
     let end = end.unwrap_or_else(|| panic!("no head: {:?}", String::from_utf8_lossy(&bytes)));
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap().to_lowercase();
     let status = head[9..12].parse().unwrap();
-    Answer { status, head, body: bytes[end + 4..].to_vec() }
+    let body = bytes[end + 4..].to_vec();
+    let body = if head.contains("transfer-encoding: chunked") { unchunked(&body) } else { body };
+    Answer { status, head, body }
+}
+
+/// The bytes of a body in chunks, which has to be complete.
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = bytes.windows(2).position(|two| two == b"\r\n").unwrap();
+        let length =
+            usize::from_str_radix(std::str::from_utf8(&bytes[..end]).unwrap(), 16).unwrap();
+        let (chunk, rest) = bytes[end + 2..].split_at(length);
+        body.extend(chunk);
+        bytes = rest.strip_prefix(b"\r\n").unwrap();
+        if length == 0 {
+            return body;
+        }
+    }
 }
 
 /// The numbers of an array of JSON, as floats of 32 bits.

@@ -10,7 +10,7 @@ fn every_described_endpoint_is_there_and_has_no_other_members() {
     let description = server.get("/openapi.json").json();
     assert_eq!(description["info"]["version"], env!("CARGO_PKG_VERSION"));
     let paths = description["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 15);
+    assert_eq!(paths.len(), 18);
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
             let answer = match method.as_str() {

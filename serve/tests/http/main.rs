@@ -2,10 +2,12 @@
 
 mod batches;
 mod client;
+mod completions;
 mod description;
 mod ends;
 mod limits;
 mod ollama;
 mod openai;
 mod rankings;
+mod search;
 mod texts;

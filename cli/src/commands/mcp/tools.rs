@@ -14,7 +14,7 @@ use super::folders::Folders;
 use super::notes::Notes;
 use super::rpc::Failure;
 use crate::args::EmbedderArgs;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Result, name_of};
 
 /// The results of a search, at most.
 const MOST_RESULTS: usize = 100;
@@ -80,12 +80,7 @@ impl<'a> Tools<'a> {
         let query = arguments.needed("query")?;
         let path = arguments.text("path")?;
         let count = arguments.count("k", 10, MOST_RESULTS)?;
-        let by = match arguments.text("by")?.as_deref() {
-            None | Some("both") => By::Both,
-            Some("words") => By::Words,
-            Some("meaning") => By::Meaning,
-            Some(_) => return Err(Error::argument("by", "is both, words or meaning")),
-        };
+        let by = arguments.text("by")?.map_or(Ok(By::Both), |name| name.parse())?;
         arguments.finish()?;
         let paths = match path {
             Some(path) => vec![self.folders.find(&path)?],

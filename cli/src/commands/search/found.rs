@@ -10,7 +10,7 @@ use crate::output::members::kept;
 
 /// A result. The fields' names are those of the JSON output.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Found<'t> {
+pub(in crate::commands) struct Found<'t> {
     pub(super) file: &'t str,
     pub(super) line: u64,
     pub(super) end_line: u64,
@@ -29,7 +29,11 @@ fn members_of<S: serde::Serializer>(members: &[(String, Value)], to: S) -> Resul
 }
 
 /// The first `count` of `answers`; only the first of each file if `once_a_file`.
-pub(super) fn found<'t>(answers: &Answers<'t>, count: usize, once_a_file: bool) -> Vec<Found<'t>> {
+pub(in crate::commands) fn found<'t>(
+    answers: &Answers<'t>,
+    count: usize,
+    once_a_file: bool,
+) -> Vec<Found<'t>> {
     let mut files = HashSet::new();
     let all = answers.all.iter();
     let all = all.filter(|answer| !once_a_file || files.insert(answer.file)).take(count);

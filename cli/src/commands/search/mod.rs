@@ -1,6 +1,6 @@
 //! `search`: the passages of files and folders that answer a query, by words and by meaning.
 
-mod found;
+pub(super) mod found;
 mod printed;
 mod records;
 mod second_model;
@@ -254,9 +254,7 @@ impl Search {
 
     /// Refuses queries in the old order, and options that mean nothing for passages.
     fn check(&self) -> Result<()> {
-        if self.query.trim().is_empty() {
-            return Err(Error::usage("the query is empty"));
-        }
+        self.query().check()?;
         self.check_order()?;
         if self.form.on_error == OnError::Null {
             return Err(Error::usage(

@@ -230,6 +230,13 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outco
     }
 }
 
+/// Returns true if the file says how the states of a decoder are pooled: it is made for embeddings.
+#[must_use]
+pub fn gguf_names_pooling(file: &Gguf<'_>) -> bool {
+    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, Key::PoolingType));
+    pooling.is_some_and(|pooling| pooling != Value::Unsigned(0))
+}
+
 /// Returns true if the embedding of a decoder is the last token's hidden state: `pooling_type` is
 /// 3, or missing, for which llama.cpp has the same default.
 #[must_use]

@@ -32,7 +32,7 @@ mod windows;
 mod written_keys;
 
 pub use architecture::GgufArchitecture;
-pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
+pub use decoder::{gguf_llama_config, gguf_names_pooling, gguf_pools_last_token, gguf_refusal};
 pub(crate) use description::{describe, describe_without_tokenizer, encoder_keys};
 pub use description::{gguf_description, gguf_has_described_encoder};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
@@ -94,9 +94,7 @@ pub fn gguf_is_encoder(file: &Gguf<'_>) -> bool {
 #[must_use]
 pub fn gguf_is_known_encoder(file: &Gguf<'_>) -> bool {
     let Some(architecture) = known_architecture(file) else { return false };
-    let pooling = || value_of(file, architecture.name(), Key::PoolingType);
-    architecture.is_encoder()
-        || architecture.may_embed() && !matches!(pooling(), None | Some(Value::Unsigned(0)))
+    architecture.is_encoder() || architecture.may_embed() && gguf_names_pooling(file)
 }
 
 /// The kind of model in a GGUF file.

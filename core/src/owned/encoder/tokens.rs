@@ -131,6 +131,12 @@ impl<W: Weights + Sync> Encoder<W> {
         self.pairs.take_instruction()
     }
 
+    /// Returns true if there is a token of this id.
+    #[must_use]
+    pub fn has_token(&self, id: u32) -> bool {
+        self.tokenizer.has_token(id)
+    }
+
     /// A token as the vocabulary spells it.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {

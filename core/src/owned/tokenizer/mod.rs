@@ -265,6 +265,17 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
         }
     }
 
+    /// Returns true if there is a token of this id.
+    #[must_use]
+    pub fn has_token(&self, id: u32) -> bool {
+        match &self.spelling {
+            Spelling::WordPiece(pieces) => pieces.has_token(id),
+            Spelling::BytePairs(pairs) => K::get(pairs).token(id).is_ok(),
+            Spelling::SentencePiece(pieces) => K::get(pieces).0.tokenizer().piece(id).is_some(),
+            Spelling::Pipeline(pipeline) => pipeline.0.token(id).is_some(),
+        }
+    }
+
     /// How a token is spelled, spaces and bytes as the vocabulary has them.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<Cow<'_, str>> {

@@ -58,6 +58,12 @@ impl WordPieces {
         Ok(ends)
     }
 
+    /// Returns true if there is a token of this id.
+    pub(in crate::owned) fn has_token(&self, id: u32) -> bool {
+        let tokenizer = self.tokenizer();
+        tokenizer.is_ok_and(|tokenizer| tokenizer.vocabulary().token(id, &mut []).is_ok())
+    }
+
     /// A token as the vocabulary spells it.
     pub(in crate::owned) fn token(&self, id: u32) -> Option<Vec<u8>> {
         let tokenizer = self.tokenizer().ok()?;

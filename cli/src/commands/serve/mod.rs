@@ -1,5 +1,8 @@
 //! `serve`: models behind HTTP.
 
+#[cfg(feature = "serve")]
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,6 +16,7 @@ use crate::error::Result;
 /// Answer programs over HTTP, as OpenAI, Ollama, text-embeddings-inference, Jina and Cohere do
 ///
 /// All programs of a machine share the models, and the texts of many clients are computed together.
+/// Decoders continue texts and answer messages.
 /// It is part of programs that are built with the feature `serve`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -20,18 +24,26 @@ Examples:
   nanoembed serve
   nanoembed serve multilingual-e5-small/ bge-reranker-base/ --port 9000
   nanoembed serve text-embedding-3-small=model.weights
+  nanoembed serve smollm2.gguf all-MiniLM-L6-v2/
+  nanoembed serve --search notes/
   NANOEMBED_API_KEY=… nanoembed serve --host 0.0.0.0
   curl http://127.0.0.1:8080/v1/embeddings -d '{\"input\": \"How do I reset my password?\"}'
 
-Endpoints: /v1/embeddings, /v1/models, /v1/rerank, /api/embed, /api/embeddings, /api/show, /api/tags,
-/api/version, /embed, /rerank, /tokenize, /health, /metrics; /openapi.json describes them.
+Endpoints: /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/models, /v1/rerank,
+/api/embed, /api/embeddings, /api/show, /api/tags, /api/version, /embed, /rerank, /tokenize,
+/search, /health, /metrics; /openapi.json describes them.
 A text that is too long for the model is an error unless the request says `\"truncate\": true`, which
 is the default of /api/embed alone. Ctrl-C ends the server after the answers that it has begun.")]
 pub(crate) struct Serve {
-    /// Files or folders of models that embed texts or rank them, called by their names in requests,
-    /// or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
+    /// Files or folders of models that embed texts, rank or continue them, called by their names in
+    /// requests, or by NAME of NAME=MODEL [default: all-MiniLM-L6-v2, built in]
     #[arg(value_name = "MODEL")]
     models: Vec<PathBuf>,
+
+    /// Answer /search with passages of this file or folder, as `search` does, by the first model that
+    /// embeds; may be given several times
+    #[arg(long, value_name = "PATH")]
+    search: Vec<PathBuf>,
 
     /// Listen on this address; one that other machines can reach needs a key
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = "Address")]
@@ -62,6 +74,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", value_parser = count, default_value_t = 256, help_heading = "Limits")]
     queue: u32,
 
+    /// The most texts that are continued at a time; each takes memory for its tokens
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = 4, help_heading = "Limits")]
+    parallel: u32,
+
     /// The time for a client to send a request or to read a part of the answer, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = count, default_value_t = 30, help_heading = "Limits")]
     timeout: u32,
@@ -70,7 +86,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     log: bool,
 
-    /// Number of tokens of a text that are used [default: that of each model's training, 256 for the
+    /// Number of tokens of a text that are embedded or ranked [default: that of each model's training, 256 for the
     /// built-in one]
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Model")]
     max_tokens: Option<usize>,
@@ -123,7 +139,8 @@ impl Serve {
             Some(path) => Address::Unix(path),
             None => Address::Tcp { host: self.host.clone(), port: self.port },
         };
-        let server = Server::bind(&address, models, self.options(quiet))?;
+        let options = self.options(&models, quiet)?;
+        let server = Server::bind(&address, models, options)?;
         let stopper = server.stopper();
         end_by(move || stopper.stop());
         if !quiet {
@@ -132,8 +149,12 @@ impl Serve {
         }
         let done = server.run()?;
         if !quiet {
+            let generated = match done.generated {
+                0 => String::new(),
+                tokens => format!(", {tokens} tokens generated"),
+            };
             say(format_args!(
-                "answered {} requests, {} of them with an error: {} texts of {} tokens",
+                "answered {} requests, {} of them with an error: {} texts of {} tokens{generated}",
                 done.requests, done.failed, done.texts, done.tokens
             ));
         }
@@ -154,11 +175,36 @@ impl Serve {
         if self.models.is_empty() {
             models.add_built_in(&options)?;
         }
+        if self.max_tokens.is_some() && !models.embed_or_rank() {
+            let message = "is for models that embed or rank texts, and there is none";
+            return Err(crate::error::Error::argument("max_tokens", message));
+        }
         Ok(models)
     }
 
     #[cfg(feature = "serve")]
-    fn options(&self, quiet: bool) -> nanoembed_serve::Options {
+    fn search(
+        &self,
+        models: &nanoembed_serve::Models,
+        quiet: bool,
+    ) -> Result<Option<std::sync::Arc<dyn nanoembed_serve::Search>>> {
+        if self.search.is_empty() {
+            return Ok(None);
+        }
+        let Some(encoder) = models.embedder() else {
+            let message = "needs a model that embeds texts, and there is none";
+            return Err(crate::error::Error::argument("search", message));
+        };
+        let files = files::Files::open(&self.search, encoder, quiet)?;
+        Ok(Some(std::sync::Arc::new(files)))
+    }
+
+    #[cfg(feature = "serve")]
+    fn options(
+        &self,
+        models: &nanoembed_serve::Models,
+        quiet: bool,
+    ) -> Result<nanoembed_serve::Options> {
         use std::sync::Arc;
         use std::time::Duration;
 
@@ -166,14 +212,16 @@ impl Serve {
             body_bytes: usize::try_from(self.max_body).unwrap_or(usize::MAX),
             texts: self.max_batch as usize,
             requests: self.queue as usize,
+            continuations: self.parallel as usize,
             patience: Duration::from_secs(self.timeout.into()),
         };
         let key = std::env::var("NANOEMBED_API_KEY").ok();
-        nanoembed_serve::Options {
+        Ok(nanoembed_serve::Options {
             limits,
             api_key: self.api_key.clone().or(key),
             notes_requests: self.log,
+            search: self.search(models, quiet)?,
             observer: Arc::new(crate::progress::Terminal::new(quiet)),
-        }
+        })
     }
 }
