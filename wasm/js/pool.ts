@@ -8,7 +8,7 @@ import type { Reranker } from "./encoders.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring, mostBytes } from "./load.js";
+import { bringNamed, mostBytes } from "./load.js";
 import { builtin, isLocal } from "./node.js";
 import { checkLoadOptions, MODULES, type LoadOptions, type Model } from "./options.js";
 import type { Platform } from "./platform.js";
@@ -162,7 +162,7 @@ class Pool implements WorkerPool {
     const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options, isShared);
     // Where it cannot be loaded, each worker has a copy.
     const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
-    const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
+    const sink = await bringNamed(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
     return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, sink.models(options))), options.signal);
   }
 

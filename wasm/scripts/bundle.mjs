@@ -10,7 +10,7 @@ import { minify } from "terser";
 const chunks = {
   // What every entry needs.
   common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "event-loop.ts", "sink.ts", "node.ts", "vite.ts"],
-  failure: ["request-failure.ts", "package-files.ts"],
+  failure: ["request-failure.ts", "package-files.ts", "hint.ts"],
   // What the index and folders need.
   signals: ["signals.ts"],
   "local-files": ["local-files.ts"],
