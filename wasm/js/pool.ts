@@ -251,6 +251,9 @@ export function nodeWorker(code: string, options = { eval: false }): Worker | un
   if (typeof Worker === "function") return undefined;
   const threads = builtin<NodeThreads>("node:worker_threads");
   check(threads !== undefined, "there are no workers here: say with `create` how to make one");
+  if (!options.eval && !builtin<{ existsSync(file: URL): boolean }>("node:fs")!.existsSync(new URL(code))) {
+    throw new NanoembedError("worker_failed", `${code} is not there: bundled code takes nanoembed/inline-worker`);
+  }
   const worker = new threads.Worker(options.eval ? code : new URL(code), options);
   worker.on("message", (data) => worker.onmessage!({ data } as MessageEvent<unknown>));
   worker.on("error", (error) => worker.onerror!(error));
