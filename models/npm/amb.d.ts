@@ -1,3 +1,5 @@
-/** The address of all-MiniLM-L6-v2 in 4.5 bits a weight, of 13 MB: in Node that of a file. */
-declare const address: typeof globalThis extends { URL: { prototype: infer Type } } ? Type : never;
+import type { Address } from "./address.js";
+
+/** The address of all-MiniLM-L6-v2 in 4.5 bits a weight, of 13 MB. */
+declare const address: Address;
 export default address;

@@ -1,5 +1,6 @@
-// Bundlers find the file by the form of this line: the address must stand there as it is.
-const beside = new URL("./all-MiniLM-L6-v2.amb", import.meta.url);
+import { address } from "./address.js";
 
-// Vite's development server moves the code of dependencies into a folder of its own, and nothing else.
-export default new URL(beside.href.replace(/\/\.vite\/deps[^/]*\//, "/nanoembed-minilm/"));
+// Bundlers find the file by the form of this line: the address must stand there as it is.
+const locate = () => new URL("./all-MiniLM-L6-v2.amb", import.meta.url);
+
+export default /* @__PURE__ */ address("all-MiniLM-L6-v2.amb", locate);

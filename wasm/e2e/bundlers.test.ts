@@ -235,3 +235,18 @@ test("Node, after a bundler that leaves the modules behind", async () => {
   expect(() => run(elsewhere)).toThrow(/nanoembed-slim\.wasm'.*copy them/);
   rmSync(elsewhere, { recursive: true });
 });
+
+test("Node, pools after a bundler", async () => {
+  const pool = (entry: string) => `
+    import { createWorker } from "nanoembed/${entry}";
+    const pool = createWorker({ workers: 2 });
+    console.log((await pool.load("words.fifu")).count);
+    pool.dispose();`;
+  const count = async (entry: string) => {
+    writeFileSync(join(project, "pool.js"), pool(entry));
+    await withEsbuild("pool.js", join(project, "pools"), { platform: "node" });
+    return execFileSync(process.execPath, [join(project, "pools/main.js")], { cwd: project, stdio: "pipe" }).toString();
+  };
+  expect(Number(await count("inline-worker"))).toBeGreaterThan(0);
+  await expect(count("worker")).rejects.toThrow(/worker-thread\.js is not there: bundled code takes nanoembed\/inline-worker/);
+});

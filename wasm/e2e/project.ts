@@ -1,10 +1,11 @@
 // A project of somebody else's, with the package as npm packs it.
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { skipped } from "../scripts/skipped.mjs";
+import { model } from "../tests/files.js";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 
@@ -27,6 +28,13 @@ export function unpack(folder: string, name: string, source: string): void {
   const home = join(folder, "node_modules", name);
   mkdirSync(home, { recursive: true });
   execFileSync("tar", ["xzf", join(folder, packed), "-C", home, "--strip-components=1"]);
+}
+
+/** Installs the package with the default model. Where its files were not made, that of the repository is in their place. */
+export function unpackModel(folder: string): void {
+  unpack(folder, "nanoembed-minilm", join(here, "../models/npm"));
+  const file = join(folder, "node_modules/nanoembed-minilm", basename(model));
+  if (!existsSync(file)) cpSync(model, file);
 }
 
 function npmInstalls(folder: string, packages: string[]): boolean {

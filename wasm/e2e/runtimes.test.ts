@@ -9,9 +9,10 @@ import { pathToFileURL } from "node:url";
 import * as esbuild from "esbuild";
 import { chromium, type BrowserContext, type Worker } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bytes } from "../tests/files.js";
+import { load, similarity } from "../dist/index.js";
+import { bytes, modelBytes } from "../tests/files.js";
 import { executablePath, launch, openPage } from "./browser.js";
-import { project } from "./project.js";
+import { project, unpackModel } from "./project.js";
 import { serve } from "./server.js";
 
 const words = bytes("finalfusion", "explicit.fifu");
@@ -26,6 +27,14 @@ function projectWith(files: Record<string, string | Uint8Array>, packages: strin
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 const WORDS = { count: 157, length: 50 };
+
+const TEXT = "How do I reset my password?";
+
+/** The vector of the text, in this Node. */
+async function vector(): Promise<Float32Array> {
+  using model = await load(modelBytes(), { kind: "sentences" });
+  return (await model.embed(TEXT)).data;
+}
 
 const PROGRAM = `
 import { load } from "nanoembed";
@@ -48,52 +57,103 @@ describe("programs", () => {
   });
 });
 
+/** Addresses name what is done; what fails is said. */
 const WORKER = `
 import { init, load } from "nanoembed";
+import minilm from "nanoembed-minilm";
+import module_or_path from "nanoembed/nanoembed.wasm";
 import words from "nanoembed/nanoembed-slim.wasm";
-export default { async fetch(request) {
-  await init({ words });
-  const model = await load(await request.arrayBuffer());
-  return Response.json({ count: model.count, length: (await model.vector("ganz")).vector.length });
-} };
+const embedded = async (source) => [...(await (await load(source, { kind: "sentences" })).embed("${TEXT}")).data];
+const ways = {
+  "/forgotten": async (_, env) => embedded(await env.ASSETS.fetch("https://assets/model.weights")),
+  "/words": async (request) => {
+    await init({ words });
+    const model = await load(await request.arrayBuffer());
+    return { count: model.count, length: (await model.vector("ganz")).vector.length };
+  },
+  "/minilm": async () => {
+    await init({ module_or_path });
+    return embedded(minilm);
+  },
+  "/assets": async (_, env) => embedded(await env.ASSETS.fetch("https://assets/model.weights")),
+};
+export default { fetch: async (request, env) =>
+  Response.json(await ways[new URL(request.url).pathname](request, env).catch(({ message }) => message)) };
 `;
 
 test("workerd", async ({ skip }) => {
   const folder = projectWith({ "worker.js": WORKER }, ["miniflare@4.20260730.0"]);
   if (!folder) return skip();
+  unpackModel(folder);
   // As wrangler does it: a module that is imported stays a module.
   await esbuild.build({ absWorkingDir: folder, entryPoints: ["worker.js"], bundle: true, format: "esm", outdir: "out", loader: { ".wasm": "copy" }, conditions: ["worker"] });
-  const { Miniflare } = await import(pathToFileURL(createRequire(`${folder}/`).resolve("miniflare")).href);
+  const { Miniflare, Response } = await import(pathToFileURL(createRequire(`${folder}/`).resolve("miniflare")).href);
   const flare = new Miniflare({
     modules: true, modulesRoot: join(folder, "out"), scriptPath: join(folder, "out/worker.js"), compatibilityDate: "2026-01-01",
     modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }, { type: "ESModule", include: ["**/*.js"] }],
+    serviceBindings: { ASSETS: () => new Response(modelBytes()) },
   });
+  const asked = async (path: string) => (await flare.dispatchFetch(`http://localhost${path}`, { method: "POST", body: words })).json();
   try {
-    const answer = await flare.dispatchFetch("http://localhost/", { method: "POST", body: words });
-    expect(await answer.json()).toEqual(WORDS);
+    // What is said is what is then done.
+    expect(await asked("/forgotten")).toMatch(/import module_or_path from "nanoembed\/nanoembed.wasm"; await init\(\{ module_or_path \}\)/);
+    expect(await asked("/minilm")).toMatch(/env\.ASSETS\.fetch/);
+    expect(similarity((await asked("/assets")) as number[], await vector())).toBeGreaterThan(0.9999);
+    expect(await asked("/words")).toEqual(WORDS);
   } finally {
     await flare.dispose();
   }
 });
 
-const ROUTE = `
+const ROUTES = {
+  words: `
 import { load } from "nanoembed";
 export const dynamic = "force-dynamic";
 export async function GET() {
   const words = await load("words.fifu");
   return Response.json({ count: words.count, length: (await words.vector("ganz")).vector.length });
 }
+`,
+  minilm: `
+import { load } from "nanoembed";
+import minilm from "nanoembed-minilm";
+export const dynamic = "force-dynamic";
+export async function GET() {
+  const model = await load(minilm, { kind: "sentences" });
+  const { data } = await model.embed("${TEXT}");
+  return Response.json([...data]);
+}
+`,
+};
+
+/** A page whose code runs on the server, too. */
+const CLIENT = `"use client";
+import { useEffect } from "react";
+import { load } from "nanoembed";
+import minilm from "nanoembed-minilm";
+export default function Page() {
+  useEffect(() => void (async () => {
+    const model = await load(minilm, { kind: "sentences" });
+    const { data } = await model.embed("${TEXT}");
+    window.result = [...data];
+  })(), []);
+  return <p>page</p>;
+}
 `;
 
 describe("Next", () => {
   let folder: string | undefined;
-  beforeAll(() => void (folder = projectWith({
-    "app/api/words/route.js": ROUTE,
-    "app/layout.js": "export default function Layout({ children }) { return <html><body>{children}</body></html>; }",
-    "app/page.js": "export default function Page() { return <p>page</p>; }",
-  }, ["next@16.4.6", "react@19", "react-dom@19"])));
+  beforeAll(() => {
+    folder = projectWith({
+      "app/api/words/route.js": ROUTES.words,
+      "app/api/minilm/route.js": ROUTES.minilm,
+      "app/layout.js": "export default function Layout({ children }) { return <html><body>{children}</body></html>; }",
+      "app/page.js": CLIENT,
+    }, ["next@16.4.6", "react@19", "react-dom@19"]);
+    if (folder) unpackModel(folder);
+  });
 
-  test.for(["--webpack", "--turbopack"])("a route handler, next build %s", async (bundler, { skip }) => {
+  test.for(["--webpack", "--turbopack"])("route handlers and a page, next build %s", async (bundler, { skip }) => {
     if (!folder) return skip();
     const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" as const };
     const next = join(folder, "node_modules/next/dist/bin/next");
@@ -101,8 +161,10 @@ describe("Next", () => {
     const server = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", "0"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
     try {
       const address = await addressOf(server);
-      const answer = await fetch(`${address}/api/words`);
-      expect(await answer.json()).toEqual(WORDS);
+      expect(await (await fetch(`${address}/api/words`)).json()).toEqual(WORDS);
+      const expected = await vector();
+      expect(similarity(await (await fetch(`${address}/api/minilm`)).json(), expected)).toBeGreaterThan(0.9999);
+      if (executablePath) expect(similarity((await resultAt(address)) as number[], expected)).toBeGreaterThan(0.9999);
     } finally {
       server.kill();
       await once(server, "exit");

@@ -6,7 +6,7 @@ import type { Reranker } from "./encoders.js";
 import { checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring, mostBytes } from "./load.js";
+import { bringNamed, mostBytes } from "./load.js";
 import { ModelSink, engineOf, ofKind, type ModuleName, type Runners } from "./model-sink.js";
 import { checkLoadOptions, MODULES, type InitOptions, type LoadOptions, type Model } from "./options.js";
 import type { SentenceModel } from "./sentences.js";
@@ -74,7 +74,7 @@ export function api(runners: Runners, inspecting: () => Promise<Inspecting>): Ap
     const module = kind === "reranker" ? "encoders" : kind;
     const isStatic = module === "sentences" && NAMES_OF_STATIC.test(String(addressOf(source)));
     if (module && !isStatic) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
-    const sink = await bring(source, () => new ModelSink(runners, mostBytes(options), kind), options);
+    const sink = await bringNamed(source, () => new ModelSink(runners, mostBytes(options), kind), options);
     return warned(unlessUnwanted(await sink.model(options), options.signal));
   }
   return {

@@ -3,7 +3,7 @@ export { NanoembedError } from "./errors.js";
 export { quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "./vectors.js";
 export type { ModuleSource } from "./engine.js";
 export type { CacheKind } from "./cache.js";
-export type { FetchOptions, Phase, Progress, Source } from "./source.js";
+export type { Address, FetchOptions, Phase, Progress, Source } from "./source.js";
 export type {
   EmbedOptions, EmbedProgress, Embedding, Embeddings, MultiEmbedding, MultiOptions, SentenceModel, SparseEmbedding, SparseOptions,
   StreamOptions, StreamedEmbedding, TokenizeOptions,

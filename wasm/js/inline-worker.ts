@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { createPool, workerOf, type WorkerOptions, type WorkerPool } from "./pool.js";
+import { createPool, nodeWorker, workerOf, type WorkerOptions, type WorkerPool } from "./pool.js";
 // What the build makes of inline-thread.ts.
 import thread from "inline-thread";
 
@@ -13,4 +13,4 @@ export * from "./exports.js";
 export type { WorkerOptions, WorkerPool } from "./pool.js";
 
 /** Starts workers. */
-export const createWorker = (options?: WorkerOptions): WorkerPool => createPool(() => workerOf(thread), options);
+export const createWorker = (options?: WorkerOptions): WorkerPool => createPool(() => nodeWorker(thread, { eval: true }) ?? workerOf(thread), options);

@@ -12,7 +12,7 @@ import type { Source } from "./source.js";
 
 export { NanoembedError } from "./errors.js";
 export type { ModuleSource } from "./engine.js";
-export type { FetchOptions, Phase, Progress, Source } from "./source.js";
+export type { Address, FetchOptions, Phase, Progress, Source } from "./source.js";
 export type {
   FileSummary, InspectOptions, Inspection, MetadataValue, TensorInfo, Verdict, VerifyOptions,
 } from "./inspection.js";

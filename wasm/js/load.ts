@@ -45,9 +45,6 @@ export interface Allowance {
 /** All that `options` allow. */
 export const allowanceOf = (options: LoadOptions, of: string): Allowance => ({ of, most: mostBytes(options), left: mostBytes(options) });
 
-/** What may be the name of a model on a hub: of its owner and its own. */
-const HUB_NAME = /^[\w.-]+\/(?!.*\.[a-z]+$)[\w.-]+$/;
-
 /** How a file is brought. */
 interface Bringing extends LoadOptions {
   /** What it may take, where it is one of several. */
@@ -57,6 +54,13 @@ interface Bringing extends LoadOptions {
 /** Brings a file into a sink, from a cache if it is there. Aborts the sink if anything goes wrong. */
 export const bring = async <S extends Sink>(source: Source, open: () => S, options: Bringing): Promise<S> =>
   (await bringIfThere(source, () => pieces(source, options), open, options))!;
+
+/** The same of what a caller named, whose errors say what to do about it where that is known. */
+export const bringNamed = <S extends Sink>(source: Source, open: () => S, options: Bringing): Promise<S> =>
+  bring(source, open, options).catch(async (error: unknown) => {
+    (await import("./hint.js").catch(() => undefined))?.hint(error as Error, source);
+    throw error;
+  });
 
 /** The same of a file that may be missing: `begin` gives its bytes then, or nothing. */
 export async function bringIfThere<S extends Sink>(
@@ -69,8 +73,7 @@ export async function bringIfThere<S extends Sink>(
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
   const address = addressOf(source);
   const filled = async (from: Pieces, phase: "download" | "cache") => fill(from, open(), phase, options, compare);
-  const explained = <T>(brought: Promise<T>) => brought.catch(async (error: unknown) => {
-    if (address && HUB_NAME.test(address)) (await import("./request-failure.js").catch(() => undefined))?.hintAtHub(error, address);
+  const explained = <T>(brought: Promise<T>) => brought.catch((error: unknown) => {
     throw located(error, source);
   });
   const tried = async (left: number): Promise<S | undefined> => {

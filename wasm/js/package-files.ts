@@ -26,8 +26,9 @@ export function packageFile(beside: URL | undefined): URL | undefined {
 }
 
 const REMEDY =
-  "the package's .wasm files have to lie beside its JavaScript, where esbuild and Rollup do not put them: copy them there from " +
-  "node_modules/nanoembed/dist, or import nanoembed/inline, which needs none, or say with init() where they are";
+  "esbuild and Rollup leave .wasm files behind: copy them from node_modules/nanoembed/dist beside the JavaScript, or import " +
+  "nanoembed/inline, or say with init() where they are. In Cloudflare Workers: " +
+  'import module_or_path from "nanoembed/nanoembed.wasm"; await init({ module_or_path })';
 
 /** Whether this is a Node that gives none of its own modules to code which runs in browsers, too: files cannot be read in it. */
 export function isOldNode(): boolean {

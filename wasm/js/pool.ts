@@ -8,8 +8,8 @@ import type { Reranker } from "./encoders.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring, mostBytes } from "./load.js";
-import { isLocal } from "./node.js";
+import { bringNamed, mostBytes } from "./load.js";
+import { builtin, isLocal } from "./node.js";
 import { checkLoadOptions, MODULES, type LoadOptions, type Model } from "./options.js";
 import type { Platform } from "./platform.js";
 import { fromPlain, type PlainRequest } from "./protocol.js";
@@ -25,8 +25,8 @@ export interface WorkerOptions {
   workers?: number;
   /**
    * Whether several workers share a model that embeds, of a `.weights` or AMB file. Default: where the page is cross-origin
-   * isolated, unless `create` or an address of a module for these says otherwise. With `create`, `true` says that it makes
-   * workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
+   * isolated, unless `create` or an address of a module for these says otherwise; not in Node. With `create`, `true` says that it
+   * makes workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
    */
   share?: boolean;
   /** Makes a worker, where the package's own file cannot be used. */
@@ -162,7 +162,7 @@ class Pool implements WorkerPool {
     const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options, isShared);
     // Where it cannot be loaded, each worker has a copy.
     const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
-    const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
+    const sink = await bringNamed(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
     return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, sink.models(options))), options.signal);
   }
 
@@ -241,6 +241,25 @@ class Pool implements WorkerPool {
   }
 }
 
+/** Workers of Node, whose events have names of their own. */
+interface NodeThreads {
+  Worker: new (code: string | URL, options: { eval: boolean }) => Worker & { on(event: string, hear: (value: any) => void): void };
+}
+
+/** A worker of Node, which runs a file or, with `eval`, a text; nothing where workers are those of pages. */
+export function nodeWorker(code: string, options = { eval: false }): Worker | undefined {
+  if (typeof Worker === "function") return undefined;
+  const threads = builtin<NodeThreads>("node:worker_threads");
+  check(threads !== undefined, "there are no workers here: say with `create` how to make one");
+  if (!options.eval && !builtin<{ existsSync(file: URL): boolean }>("node:fs")!.existsSync(new URL(code))) {
+    throw new NanoembedError("worker_failed", `${code} is not there: bundled code takes nanoembed/inline-worker`);
+  }
+  const worker = new threads.Worker(options.eval ? code : new URL(code), options);
+  worker.on("message", (data) => worker.onmessage!({ data } as MessageEvent<unknown>));
+  worker.on("error", (error) => worker.onerror!(error));
+  return worker;
+}
+
 /** A worker whose code is a text. */
 export function workerOf(code: string, options?: { type: "module" }): Worker {
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -258,7 +277,6 @@ export function createPool(start: (isShared: boolean) => Worker, options: Worker
   const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
   check(Number.isInteger(workers) && workers >= 1, "workers must be a whole number, 1 at least");
   check(create === undefined || typeof create === "function", "create must be a function that makes a worker");
-  check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread((create ?? start)(isShared));
     thread.watch().catch(() => {});

@@ -35,11 +35,3 @@ async function sentence(url: string, cause: unknown): Promise<string> {
     ? `${parsed.href} answers, but does not allow pages of other origins to read it: the server has to send access-control-allow-origin (CORS)`
     : `${parsed.href} does not answer: no server is there, or the connection is blocked`;
 }
-
-/** Says of what may be the name of a model on a hub how it is loaded. */
-export function hintAtHub(error: unknown, name: string): void {
-  const { code } = error as Partial<NanoembedError>;
-  if (!/^(missing_file|http_status|unknown_format|connection_lost)$/.test(String(code))) return;
-  const address = `https://huggingface.co/${name}/resolve/main/`;
-  (error as NanoembedError).message += `; if "${name}" is the name of a model on Hugging Face, load its folder: ${address}`;
-}

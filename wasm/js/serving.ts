@@ -4,6 +4,7 @@ import { memoryBytes } from "./engine.js";
 import type { Folder } from "./folders.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { ModelSink } from "./model-sink.js";
+import { builtin } from "./node.js";
 import { runnersOf, type Modules } from "./modules.js";
 import { toPlain, type Answer, type PlainRequest, type Question } from "./protocol.js";
 import type { Source } from "./source.js";
@@ -13,7 +14,8 @@ interface Scope {
   onmessage: ((event: MessageEvent<Question>) => void) | null;
   postMessage(message: Answer, transfer: Transferable[]): void;
 }
-const scope = globalThis as unknown as Scope;
+/** In Node a port speaks to the page. */
+const scope = ("postMessage" in globalThis ? globalThis : builtin<{ parentPort: unknown }>("node:worker_threads")!.parentPort) as Scope;
 
 /** Files that arrive, and what was last asked of each. */
 const sinks = new Map<number, { sink: ModelSink; turn: Promise<unknown> }>();

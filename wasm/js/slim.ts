@@ -15,7 +15,7 @@ export { NanoembedError } from "./errors.js";
 export { quantizeVectors, similarity, topK, type Hit, type QuantizedVectors } from "./vectors.js";
 export type { InitOptions, ModuleSource } from "./engine.js";
 export type { CacheKind } from "./cache.js";
-export type { FetchOptions, Phase, Progress, Source } from "./source.js";
+export type { Address, FetchOptions, Phase, Progress, Source } from "./source.js";
 export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } from "./words.js";
 
 export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {}

@@ -2,10 +2,20 @@ import { NanoembedError, check } from "./errors.js";
 import { isLocal } from "./node.js";
 import type { Platform } from "./platform.js";
 
+/** An address that is looked up when it is asked for, as packages with models export it: `nanoembed-minilm` does. */
+export interface Address {
+  readonly href: string;
+  /** What to do where the address leads nowhere, for error messages. */
+  readonly remedy?: string;
+  /** The same as `href`. */
+  toString(): string;
+}
+
 /** Whatever a file's bytes can come from. */
 export type Source =
   | string
   | Platform<"URL">
+  | Address
   | Platform<"Request">
   | Platform<"Response">
   | Platform<"ReadableStream">
@@ -57,14 +67,19 @@ export const bytesOf = (source: ArrayBuffer | ArrayBufferView): Uint8Array =>
     : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
 
 /** Whether a source is an address alone. */
-export const isAddress = (source: unknown): source is string | URL => typeof source === "string" || source instanceof URL;
+export const isAddress = (source: unknown): source is string | URL => typeof source === "string" || hrefOf(source) !== undefined;
+
+function hrefOf(source: unknown): string | undefined {
+  try {
+    return (source as Address | undefined)?.href;
+  } catch (cause) {
+    throw new NanoembedError("missing_file", (cause as Error).message, { cause });
+  }
+}
 
 /** The address of a source that can be fetched again. */
-export function addressOf(source: Source | undefined): string | undefined {
-  if (typeof source === "string") return source;
-  if (source instanceof URL) return source.href;
-  return source instanceof Request ? source.url : undefined;
-}
+export const addressOf = (source: Source | undefined): string | undefined =>
+  typeof source === "string" ? source : source instanceof Request ? source.url : hrefOf(source);
 
 /** The error, which says what file it is about: what an argument is wrong with is none. */
 export function located(error: unknown, source: Source | undefined): unknown {

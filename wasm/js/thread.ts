@@ -33,7 +33,8 @@ export class Thread {
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#hear(data);
     worker.onerror = (event) => {
-      event.preventDefault();
+      // Node has the error itself.
+      event.preventDefault?.();
       const why = event.message ?? "its file, worker-thread.js or shared-thread.js, could not be loaded";
       this.end(new NanoembedError("worker_failed", `the worker failed: ${why}`));
     };

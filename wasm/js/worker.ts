@@ -8,7 +8,7 @@
  * @module
  */
 import { NanoembedError } from "./errors.js";
-import { createPool, workerOf, type WorkerOptions, type WorkerPool } from "./pool.js";
+import { createPool, nodeWorker, workerOf, type WorkerOptions, type WorkerPool } from "./pool.js";
 import { original } from "./vite.js";
 
 export * from "./exports.js";
@@ -19,8 +19,10 @@ const NO_WORKER = "no worker can be made of the package's file here: say with `c
 
 /** Starts a worker with the package's own file. */
 function start(isShared: boolean): Worker {
-  const file = import.meta.url?.replace(/[^/]*$/, `${isShared ? "shared" : "worker"}-thread.js`);
-  const moved = original(file ?? "");
+  const file = import.meta.url?.replace(/[^/]*$/, `${isShared ? "shared" : "worker"}-thread.js`) ?? "";
+  const own = nodeWorker(file);
+  if (own) return own;
+  const moved = original(file);
   if (moved) return new Worker(moved, { type: "module" });
   try {
     return isShared

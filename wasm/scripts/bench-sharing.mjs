@@ -3,22 +3,7 @@
 // the last line the median of the ratios of a round. CPU time is that of the whole process.
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { Worker as NodeThread } from "node:worker_threads";
 import { createWorker } from "../dist/worker.js";
-
-const BOOTSTRAP = `
-  const { parentPort, workerData } = require("node:worker_threads");
-  globalThis.postMessage = (message, transfer) => parentPort.postMessage(message, transfer);
-  import(workerData).then(() => parentPort.on("message", (data) => globalThis.onmessage({ data })));
-`;
-
-/** A worker as pages have it. */
-function worker(file) {
-  const thread = new NodeThread(BOOTSTRAP, { eval: true, workerData: new URL(`../dist/${file}`, import.meta.url).href });
-  const made = { postMessage: (message, transfer = []) => thread.postMessage(message, transfer), terminate: () => thread.terminate() };
-  thread.on("message", (data) => made.onmessage({ data }));
-  return made;
-}
 
 const texts = Array.from({ length: 200 }, (_, at) =>
   `Text ${at} is about rain, trains and how passwords are reset when nobody remembers them. `.repeat(1 + at % 3));
@@ -32,7 +17,7 @@ async function timed(run) {
 }
 
 async function measure(workers, share, bytes) {
-  const pool = createWorker({ workers, share, create: () => worker(share ? "shared-thread.js" : "worker-thread.js") });
+  const pool = createWorker({ workers, share });
   await pool.memoryBytes();
   let model;
   const [load, loadCpu] = await timed(async () => { model = await pool.load(bytes, { kind: "sentences" }); });

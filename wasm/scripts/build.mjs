@@ -179,7 +179,7 @@ async function buildJs() {
 
 /** Everything in one file, the modules as text: for pages that cannot load a second file, and bundlers that do not bring one. */
 async function buildInline() {
-  const options = { bundle: true, target: "es2022", minify: true, sourcemap: false, absWorkingDir: here, outdir: out, charset: "utf8",
+  const options = { bundle: true, target: "es2022", minify: true, lineLimit: 500, sourcemap: false, absWorkingDir: here, outdir: out, charset: "utf8",
     logLevel: "warning", legalComments: "none", loader: { ".wasm": "binary" } };
   const { outputFiles } = await build({ ...options, entryPoints: ["js/inline-thread.ts"], format: "iife", write: false });
   const thread = { name: "thread", setup(build) {

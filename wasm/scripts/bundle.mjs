@@ -10,7 +10,7 @@ import { minify } from "terser";
 const chunks = {
   // What every entry needs.
   common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "event-loop.ts", "sink.ts", "node.ts", "vite.ts"],
-  failure: ["request-failure.ts", "package-files.ts"],
+  failure: ["request-failure.ts", "package-files.ts", "hint.ts"],
   // What the index and folders need.
   signals: ["signals.ts"],
   "local-files": ["local-files.ts"],
@@ -56,7 +56,10 @@ const typescript = {
   },
   async renderChunk(code) {
     const properties = { regex: /^__(wbg_ptr|destroy_into_raw|wrap)$/ };
-    return (await minify(code, { module: true, ecma: 2022, compress: { passes: 3, inline: 1 }, mangle: { properties } })).code;
+    // Lines end where statements do: Node prints the whole line that throws.
+    const format = { semicolons: false };
+    const compress = { passes: 3, inline: 1, keep_fargs: false, pure_getters: true, unsafe_arrows: true, unsafe_methods: true };
+    return (await minify(code, { module: true, ecma: 2022, compress, mangle: { properties }, format })).code;
   },
 };
 

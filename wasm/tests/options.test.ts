@@ -13,13 +13,11 @@ import * as slim from "../dist/slim.js";
 import { createWorker, type WorkerPool } from "../dist/worker.js";
 import { bytes, modelBytes } from "./files.js";
 import { models } from "./folders.js";
-import { NodeWorker } from "./node-worker.js";
 
 vi.mock("@langchain/core/embeddings", () => ({ Embeddings: class {} }));
 vi.mock("@llamaindex/core/embeddings", () => ({ BaseEmbedding: class {} }));
 
 const words = () => bytes("finalfusion", "fasttext.fifu");
-const create = () => new NodeWorker(new URL("../dist/worker-thread.js", import.meta.url)) as never;
 
 /** The error that names an option, and others that there are. */
 const refused = (name: string, known: string) => ({
@@ -45,7 +43,7 @@ describe.each(["in the page", "in a worker"])("%s", (where) => {
   const calls: Record<string, Call> = {};
 
   beforeAll(async () => {
-    if (where === "in a worker") pool = createWorker({ create });
+    if (where === "in a worker") pool = createWorker();
     api = pool ?? main;
     const sentences = await api.load(modelBytes(), { kind: "sentences" });
     const reranker = await api.load(`${join(models, "cross_encoder")}/`, { kind: "reranker" });
@@ -115,7 +113,7 @@ test.each<[string, Call]>([
   ["init of word vectors", [slim.init, "module_or_path"]],
   ["load of word vectors", [(options) => slim.load(words(), options), "duplicates"]],
   ["open of word vectors", [(options) => slim.open(words(), options), "duplicates"]],
-  ["createWorker", [(options: object) => createWorker({ create, ...options }), "workers"]],
+  ["createWorker", [(options: object) => createWorker(options), "workers"]],
   ["semanticEmbedder", [(options: object) => semanticEmbedder({ model: "x", ...options }), "embeddingSpace"]],
   ["embeddingModel", [(options) => embeddingModel({} as never, options), "modelId"]],
   ["NanoembedEmbeddings", [(options: object) => new NanoembedEmbeddings({ model: {} as never, ...options }), "maxRetries"]],
@@ -124,7 +122,7 @@ test.each<[string, Call]>([
 ])("%s refuses what it does not know", (_, call) => expectRefused(call));
 
 test("a kind that there is not is told, with those that there are", async () => {
-  const pool = createWorker({ create });
+  const pool = createWorker();
   try {
     for (const kind of ["sentence", "toString", ""]) {
       const message = `there is no kind "${kind}"; the kinds are sentences, reranker, words, causal`;

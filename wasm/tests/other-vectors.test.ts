@@ -6,7 +6,6 @@ import { load, type MultiEmbedding, type Reranker, type SentenceModel, type Spar
 import { createWorker } from "../dist/worker.js";
 import { floats, json, largestDifference } from "./files.js";
 import { heads, picked } from "./folders.js";
-import { NodeWorker } from "./node-worker.js";
 import { weightsOf } from "./weights.js";
 
 const TOLERANCE = 2e-5;
@@ -97,8 +96,7 @@ test("it does so as a file, and in workers", async () => {
   const model = (await load(file.slice())) as SentenceModel;
   const reranker = await load(file.slice(), { kind: "reranker" });
   await checkLate(model, reranker);
-  const create = () => new NodeWorker(new URL("../dist/worker-thread.js", import.meta.url)) as never;
-  using workers = createWorker({ workers: 2, create });
+  using workers = createWorker({ workers: 2 });
   await checkLate((await workers.load(new Blob([file]))) as SentenceModel, await workers.load(new Blob([file]), { kind: "reranker" }));
 });
 

@@ -3,12 +3,13 @@ import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import * as Threads from "node:worker_threads";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { load } from "../dist/index.js";
+import { createWorker as createInline } from "../dist/inline-worker.js";
 import { createWorker, type WorkerOptions } from "../dist/worker.js";
 import { modelBytes, root } from "./files.js";
 import { models } from "./folders.js";
-import { NodeWorker } from "./node-worker.js";
 import { weightsOf } from "./weights.js";
 
 /** For what the next load finds before a worker has answered the last one; models of 20 loads have several times as much. */
@@ -18,8 +19,7 @@ const ended: (() => void)[] = [];
 afterEach(() => ended.splice(0).forEach((end) => end()));
 
 function pool(options: WorkerOptions = {}) {
-  const create = () => new NodeWorker(new URL("../dist/worker-thread.js", import.meta.url)) as never;
-  const made = createWorker({ workers: 2, create, ...options });
+  const made = createWorker({ workers: 2, ...options });
   ended.push(() => made.dispose());
   return made;
 }
@@ -72,6 +72,33 @@ describe("of a folder nothing stays", () => {
       await expect(loading).rejects.toThrow();
     }
     expect(await workers.memoryBytes()).toBeLessThan(before + ROOM);
+  });
+});
+
+describe("of Node's own workers", () => {
+  test.each([["worker", createWorker], ["inline-worker", createInline]])("%s needs nothing to be said", async (_, create) => {
+    using workers = create({ workers: 2 });
+    const texts = ["It rains.", "Bread.", "It snows."];
+    const model = await workers.load(weightsOf("mpnet"), { kind: "sentences" });
+    using alone = await load(weightsOf("mpnet"), { kind: "sentences" });
+    expect((await model.embed(texts)).data).toEqual((await alone.embed(texts)).data);
+  });
+
+  test("they share a model where that is asked for", async () => {
+    const [copies, shared] = [pool(), pool({ share: true })];
+    for (const each of [copies, shared]) await each.load(modelBytes(), { kind: "sentences" });
+    expect(await shared.memoryBytes()).toBeLessThan((await copies.memoryBytes()) * 0.75);
+  });
+
+  test("a worker that fails is told by its error", async () => {
+    vi.spyOn(Threads.Worker.prototype, "postMessage").mockImplementation(function (this: Threads.Worker) {
+      this.emit("error", new Error("out of memory"));
+    });
+    try {
+      await expect(pool().load(weightsOf("mpnet"))).rejects.toMatchObject({ code: "worker_failed", message: "the worker failed: out of memory" });
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 });
 

@@ -44,10 +44,7 @@ test("there are examples of every entry", () => {
   for (const entry of ["nanoembed", "nanoembed/worker", "nanoembed/slim", "nanoembed/inspect", "nanoembed/search-index"]) expect(all).toContain(`"${entry}"`);
 });
 
-// Workers are a browser's; their example is run there.
-const inNode = examples.filter((code) => !code.includes("nanoembed/worker"));
-
-test.each(inNode.map((code, at) => [at, code] as const))("example %i", async (at, code) => {
+test.each(examples.map((code, at) => [at, code] as const))("example %i", async (at, code) => {
   // Beside the package, so that its name is found; addresses need an origin here.
   const file = join(here, `readme-${at}.generated.mjs`);
   const exported = /^(const|let) (\w+|\{[^}]*\}|\[\w+\])/gm;

@@ -10,16 +10,19 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const USE = `
 import { load, type EmbedOptions, type Reranker, type SentenceModel } from "../../dist/index.js";
 import { createWorker } from "../../dist/worker.js";
+import minilm from "../../../models/npm/index.js";
+import amb from "../../../models/npm/amb.js";
 export async function use(given: string | string[], files: FileList, options: EmbedOptions): Promise<number> {
   const model: SentenceModel = await load("/model/", { kind: "sentences" });
   const all = await model.embed(given, options);
+  const packaged: SentenceModel[] = [await load(minilm, { kind: "sentences" }), await createWorker().load(amb, { kind: "sentences" })];
   const one: boolean = (await model.embedQuery("x", { promptName: "query" })).truncated;
   const many: boolean[] = (await model.embedDocuments(["x"], { truncateDim: 8, normalize: false })).truncated;
   const ranker: Reranker = await load(files, { kind: "reranker" });
   const [best] = await ranker.rerank("x", ["a"]);
   const any = await createWorker().load("/model/");
   any[Symbol.dispose]();
-  return all.dims + (best?.score ?? 0) + Number(one) + many.length + (any.kind === "sentences" ? any.dims : 0);
+  return packaged.length + all.dims + (best?.score ?? 0) + Number(one) + many.length + (any.kind === "sentences" ? any.dims : 0);
 }
 // @ts-expect-error
 export const wrong: EmbedOptions = { truncate: "start" };

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { load, type LoadOptions, type SentenceModel } from "../dist/index.js";
 import { createWorker } from "../dist/worker.js";
 import { expected, picked } from "./folders.js";
-import { NodeWorker } from "./node-worker.js";
 import { weightsOf } from "./weights.js";
 
 const NAME = "mpnet";
@@ -55,7 +54,6 @@ test("those in the texts that a file keeps are ignored likewise", async () => {
 });
 
 test("workers ignore them, too, and the page is told once", async () => {
-  const create = () => new NodeWorker(new URL("../dist/worker-thread.js", import.meta.url)) as never;
   // By address: what Node sends to a worker of a file has no name.
   const files = new Map(folder().map((file) => [file.webkitRelativePath.replace(NAME, ""), file]));
   const server = createServer(({ url }, response) => {
@@ -65,7 +63,7 @@ test("workers ignore them, too, and the page is told once", async () => {
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   try {
-    using workers = createWorker({ workers: 2, create });
+    using workers = createWorker({ workers: 2 });
     await check((options) => workers.load(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, options));
   } finally {
     server.closeAllConnections();
