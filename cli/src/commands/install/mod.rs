@@ -72,7 +72,10 @@ impl Install {
             };
             match done {
                 // An agent that nobody named may need what was not given.
-                Err(error) if !is_named && agent.folders().is_none() => warn(&error),
+                Err(error) if !is_named && agent.folders().is_none() => {
+                    let hint = error.hint().unwrap_or_default();
+                    warn(format_args!("{error}, and is left out: {hint}"));
+                }
                 done => is_done |= done.map(|()| true)?,
             }
         }
