@@ -67,6 +67,7 @@ fn nanoembed(arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     command.env("NANOEMBED_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+    command.env("HF_HUB_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/hub"));
     command
 }
 
