@@ -68,6 +68,8 @@ fn they_are_used_as_folders_are() {
     cache.run(&["convert", NAME, &path("there.weights")], 0);
     let [here, there] = ["here.weights", "there.weights"].map(|name| fs::read(path(name)).unwrap());
     assert!(here == there, "the name is the hub's");
+    let printed = cache.run(&["install", "claude", "--print", "-m", NAME], 0);
+    assert!(printed.contains(&format!("\"{NAME}\"")), "{printed}");
     // Other names are not looked for outside the cache.
     for name in ["org/other", "../org/tiny-model", "org/tiny-model/x", "org/..", "models--org--x"] {
         cache.run(&["embed", "-m", name, "x"], 3);

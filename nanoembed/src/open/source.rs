@@ -43,6 +43,13 @@ pub fn is_built_in_name(path: &Path) -> bool {
         && !path.exists()
 }
 
+/// True if `path` is no file but a name by which a model is known: that of the one that is part of the
+/// program, or of one in the cache of the Hugging Face hub.
+#[must_use]
+pub fn is_known_name(path: &Path) -> bool {
+    is_built_in_name(path) || matches!(hub_cache::resolved(path), Cow::Owned(_))
+}
+
 /// A model's file, or its files.
 pub struct Source {
     name: String,

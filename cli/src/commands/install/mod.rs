@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use nanoembed::open::source::is_known_name;
 use serde_json::{Value, json};
 
 use super::mcp::folders::Folders;
@@ -146,9 +147,7 @@ impl Install {
     fn arguments(&self, agent: Agent) -> Result<Vec<String>> {
         let mut arguments = vec!["mcp".to_owned()];
         if let Some(model) = &self.model {
-            let path = model.canonicalize();
-            let path = path.map_err(|error| Error::reading(name_of(model), &error))?;
-            arguments.extend(["--model".to_owned(), text(&path)?]);
+            arguments.extend(["--model".to_owned(), text(&lasting(model)?)?]);
         }
         if !self.folders.is_empty() {
             for folder in Folders::new(&self.folders)?.all() {
@@ -169,6 +168,15 @@ impl Install {
 fn program() -> Result<String> {
     let path = std::env::current_exe();
     text(&path.map_err(|error| Error::reading("the program", &error))?)
+}
+
+/// The name of a model that holds in every folder: a path from the root, or the name by which it is
+/// known.
+fn lasting(model: &Path) -> Result<PathBuf> {
+    if is_known_name(model) {
+        return Ok(model.to_owned());
+    }
+    model.canonicalize().map_err(|error| Error::reading(name_of(model), &error))
 }
 
 /// A path as JSON has it.
