@@ -85,7 +85,7 @@ pub(crate) fn command() -> clap::Command {
     })
 }
 
-/// An argument whose variable of the environment is as good as not set if it is empty.
+/// The argument, without its environment variable if that is set but empty.
 fn without_empty_variable(arg: Arg) -> Arg {
     match arg.get_env().and_then(std::env::var_os) {
         Some(value) if value.is_empty() => arg.env(Resettable::Reset),

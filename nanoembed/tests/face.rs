@@ -575,7 +575,8 @@ fn decoders_are_for_embeddings_where_their_file_says_so() {
     assert_eq!(Generator::open(decoder).unwrap().purpose(), Purpose::Continue);
 }
 
-/// A GGUF file with the member `llama.pooling_type`, and a name that keeps its data aligned.
+/// The GGUF file with two more keys: `llama.pooling_type`, and a name of the length that keeps the
+/// tensors aligned.
 fn with_pooling(mut file: Vec<u8>) -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
     let pooling = [text("llama.pooling_type"), vec![4, 0, 0, 0, 3, 0, 0, 0]].concat();

@@ -1,6 +1,6 @@
-//! Files and folders that are searched, as the crate `nanoembed-search` finds passages.
+//! Search in files, folders and texts by the crate `nanoembed-search`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nanoembed::{Encoder, VectorKind, name_of};
 use nanoembed_search::{
@@ -16,7 +16,7 @@ use crate::model::{Model, all_texts};
 use crate::texts::{Policy, Texts};
 use crate::watch::watched;
 
-/// Files and folders, and the way that they are read.
+/// The files and folders to search, and options for reading them.
 #[derive(FromPyObject)]
 pub(crate) struct Files {
     #[pyo3(item)]
@@ -88,17 +88,14 @@ impl Request {
         let by = self.by.parse::<By>().map_err(|_| {
             PyValueError::new_err(format!("by={:?} is not both, words or meaning", self.by))
         })?;
-        if self.query.trim().is_empty() {
-            return Err(PyValueError::new_err("the query is empty"));
-        }
         let vectors = self.vectors.as_deref();
         let vectors = vectors.map(|name| named::<VectorKind>("vectors", name)).transpose()?;
         Ok(Query { by, vectors, ..Query::new(&self.query).at_least(self.k) })
     }
 }
 
-/// A passage: its file, first and last line, text, score, similarity, and the members of its JSON line
-/// as JSON.
+/// A passage: file, first line, last line, text, score, similarity, and the members of its JSON line as
+/// JSON.
 type Hit = (String, u64, u64, String, f32, Option<f32>, Option<String>);
 
 /// A folder's index: its folder, numbers of files, passages and bytes, and its age in seconds.
@@ -182,6 +179,7 @@ impl Index {
     ) -> PyResult<(Vec<Hit>, bool, Option<&'static str>)> {
         let model = self.model.get();
         let (encoder, query) = (model.encoder(py)?, request.query()?);
+        query.check().or_exception(py)?;
         let second = request.rerank.as_ref().map(|model| model.get().reranker()).transpose()?;
         let answers = watched(py, &*model.pool()?, progress.as_ref(), |observer| {
             let mut answers = self.tree.search(&query, encoder, observer)?;
@@ -210,12 +208,7 @@ pub(crate) fn index_states(
     model: Py<Model>,
     files: Files,
 ) -> PyResult<Vec<Status>> {
-    let encoder = model.get().encoder(py)?;
-    let options = files.options(encoder)?;
-    let states = watched(py, &*model.get().pool()?, None, |_| {
-        let states = files.folders().map(|folder| index_status(folder, &options, encoder));
-        states.filter_map(Result::transpose).collect::<nanoembed::Result<Vec<_>>>()
-    })?;
+    let states = of_each_folder(py, &model, &files, index_status)?;
     let state = |it: nanoembed_search::IndexStatus| {
         let age = it.age().as_secs();
         (name_of(&it.root), it.files, it.passages, it.bytes, age)
@@ -230,11 +223,21 @@ pub(crate) fn drop_indices(
     model: Py<Model>,
     files: Files,
 ) -> PyResult<Vec<String>> {
+    let dropped = of_each_folder(py, &model, &files, drop_index)?;
+    Ok(dropped.iter().map(|folder| name_of(folder)).collect())
+}
+
+/// What `act` finds out about the index of each folder.
+fn of_each_folder<T: Send>(
+    py: Python<'_>,
+    model: &Py<Model>,
+    files: &Files,
+    act: impl Fn(&Path, &TreeOptions, &Encoder) -> nanoembed::Result<Option<T>> + Send + Sync,
+) -> PyResult<Vec<T>> {
     let encoder = model.get().encoder(py)?;
     let options = files.options(encoder)?;
-    let dropped = py.detach(|| {
-        let dropped = files.folders().map(|folder| drop_index(folder, &options, encoder));
-        dropped.filter_map(Result::transpose).collect::<nanoembed::Result<Vec<_>>>()
-    });
-    Ok(dropped.or_exception(py)?.iter().map(|folder| name_of(folder)).collect())
+    watched(py, &*model.get().pool()?, None, |_| {
+        let all = files.folders().map(|folder| act(folder, &options, encoder));
+        all.filter_map(Result::transpose).collect()
+    })
 }

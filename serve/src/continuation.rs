@@ -105,7 +105,7 @@ impl Observer for Abandoned<'_> {
 }
 
 impl Job {
-    /// Continues the text, and counts the tokens. If it panics, that is an error.
+    /// Continues the text, and counts the tokens. A panic becomes an error.
     fn run(self, generated: &AtomicU64) {
         let mut count = |tokens: usize| {
             generated.fetch_add(tokens as u64, Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub struct SearchRequest {
 /// The passages that answer a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The best first, each an object of JSON.
+    /// JSON objects, the best first.
     pub results: Vec<String>,
     /// True if the query has more tokens than the model takes.
     pub query_truncated: bool,
@@ -93,7 +93,7 @@ impl Observer for Job {
 }
 
 impl Job {
-    /// Searches. If that panics, it is an error.
+    /// Searches, and sends the result. A panic becomes an error.
     fn run(self, search: &dyn Search) {
         let found = || search.search(&self.request, &self);
         let found: Result<Found> = catch_unwind(AssertUnwindSafe(found))

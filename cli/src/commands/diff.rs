@@ -13,7 +13,7 @@ use crate::progress::Terminal;
 
 /// Compare the tensors of two files: names, shapes, and how far the dequantised values are apart
 ///
-/// Exit status 0 whatever the differences are, 1 if no tensor is in both files.
+/// Exit status 1 if the files have no tensor in common, else 0, however large the differences are.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

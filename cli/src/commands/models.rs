@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::output::lines::LineWriter;
+use crate::streams::Stdout;
 
 /// List the models that commands know by name
 ///
@@ -50,7 +51,7 @@ impl Models {
 
     fn write(
         &self,
-        lines: &mut LineWriter<crate::streams::Stdout>,
+        lines: &mut LineWriter<Stdout>,
         name: &str,
         folder: Option<&Path>,
         model: Result<Model>,

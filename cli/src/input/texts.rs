@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use nanoembed::lines::Lines;
 use nanoembed::lines::json_line::{Members, Object, Unusable};
+use nanoembed::lines::{Lines, told_of_unusable};
 use serde_json::Value;
 
 use super::error_policy::OnError;
@@ -273,8 +273,7 @@ impl LeftOut {
     pub(crate) fn warn(&self, are_null: bool) {
         let Some(first) = &self.first else { return };
         let became = if are_null { "became null" } else { "left out" };
-        let (of, plural) = (self.of, if self.count == 1 { "" } else { "s" });
-        warn(format_args!("{} {of}{plural} {became}, the first: {first}", self.count));
+        warn(told_of_unusable(self.count, self.of, became, first));
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const TOKENS_AT_ONCE: usize = 64;
 pub enum Purpose {
     /// To continue texts: nothing is said of embeddings.
     Continue,
-    /// To embed texts: a GGUF file says how the states of tokens are pooled.
+    /// To embed texts: its GGUF file names a pooling.
     Embed,
     /// Either: an `.amb` or `.weights` file has the pooling of the file that it was made of, which
     /// need not have named one.

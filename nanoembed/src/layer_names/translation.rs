@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 
 use nanoembed_core::Error as CoreError;
-use nanoembed_core::model::{FamilyModel, Tensor, gguf_names};
+use nanoembed_core::model::{FamilyModel, gguf_names};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::llama::{Llama, translated};
 use super::rows::{To, reorder};
 use super::tensorflow::present_name;
+use super::token_table::token_table;
 use crate::error::{Error, Result};
 use crate::files::spool::Place;
 use crate::files::spool::Spool;
@@ -57,12 +58,7 @@ pub fn rename_encoder(
 ) -> Result<()> {
     let own = || other.tensors.iter().map(|tensor| tensor.name.as_str());
     let in_gguf = gguf_names::encoder(&family.config);
-    let words: Vec<&str> = family.names.names_of(Tensor::Embeddings).collect();
-    let prefix = own().find_map(|name| {
-        let name = name.strip_suffix(".weight")?;
-        words.iter().find_map(|words| name.strip_suffix(words))
-    });
-    let prefix = prefix.unwrap_or_default();
+    let prefix = token_table(family.names, own).map_or("", |(_, prefix)| prefix);
     let mut names = HashMap::new();
     for name in own() {
         let failed = |error| Error::in_file(name, error);

@@ -20,6 +20,14 @@ use crate::files::BYTE_ORDER_MARK;
 /// Longer lines are refused: they are hardly text, and would be held in memory whole.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// The message to users about `count` parts of files that could not be used, such as lines (`part` is
+/// the word for one), what became of them, and the error of the first.
+#[must_use]
+pub fn told_of_unusable(count: u64, part: &str, became: &str, first: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {part}{plural} {became}, the first: {first}")
+}
+
 /// The lines of a file, with their numbers.
 pub struct Lines {
     reader: BufReader<Box<dyn Read + Send>>,

@@ -45,7 +45,8 @@ impl Answer<'_> {
 }
 
 /// The warning to users if [`Answers::leans_on_words`].
-pub const KNOWS_ENGLISH: &str = "the built-in model knows English: other languages are found by their words rather than their meaning; a multilingual model, such as multilingual-e5-small, finds both";
+pub const KNOWS_ENGLISH: &str = "the built-in model knows English: other languages are found by their words rather than their \
+     meaning; a multilingual model, such as multilingual-e5-small, finds both";
 
 /// The answers to a query.
 #[derive(Clone, Debug, Default)]

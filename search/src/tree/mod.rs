@@ -16,6 +16,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use nanoembed::lines::told_of_unusable;
 use nanoembed::{Encoder, Observer, Result, VectorKind};
 
 use crate::cutting::{Reader, UsualReader};
@@ -140,9 +141,8 @@ impl Tree {
             messages.push(format!("{more} more files or folders could not be read"));
         }
         if let Some(first) = self.left_out.first() {
-            let (count, plural) =
-                (self.left_out.len(), if self.left_out.len() == 1 { "" } else { "s" });
-            messages.push(format!("{count} line{plural} left out, the first: {first}"));
+            let count = self.left_out.len() as u64;
+            messages.push(told_of_unusable(count, "line", "left out", first));
         }
         messages
     }

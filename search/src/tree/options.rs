@@ -7,6 +7,7 @@ use nanoembed::{Encoder, Error, Result, VectorKind};
 
 use crate::cutting::Cutting;
 use crate::rank::DEPTH;
+use crate::store::cache_folder;
 use crate::walk::Walk;
 
 /// The files of a tree, and the way that they are read.
@@ -41,6 +42,14 @@ pub enum By {
     Words,
     /// Meaning alone.
     Meaning,
+}
+
+impl TreeOptions {
+    /// The options for a query to all files, with an index in the user's folder for caches.
+    #[must_use]
+    pub fn for_query(query: &Query<'_>, encoder: &Encoder) -> Self {
+        Self { store: cache_folder(), vectors: query.is_dense(encoder), ..Self::default() }
+    }
 }
 
 impl FromStr for By {

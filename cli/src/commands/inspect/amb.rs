@@ -32,8 +32,8 @@ pub(super) fn text(summary: &AmbSummary, fingerprint: Option<Fingerprint>) -> Ve
             fact("special", special.join(", "));
         }
     }
-    if let Some(fingerprint) = fingerprint {
-        fact("fingerprint", fingerprint.to_string());
+    if let Some((name, value)) = tensors::fingerprint(fingerprint) {
+        fact(name, value);
     }
     fact("tensors", tensors::totals(&summary.totals, summary.tensors.len()));
     text.extend(facts.lines(2));

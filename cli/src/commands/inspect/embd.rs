@@ -29,8 +29,8 @@ pub(super) fn text(summary: &EmbdSummary, fingerprint: Option<Fingerprint>) -> V
             fact("special", special.join(", "));
         }
     }
-    if let Some(fingerprint) = fingerprint {
-        fact("fingerprint", fingerprint.to_string());
+    if let Some((name, value)) = tensors::fingerprint(fingerprint) {
+        fact(name, value);
     }
     fact("tensors", tensors::totals(&summary.totals, summary.tensors.len()));
     text.extend(facts.lines(2));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use nanoembed::json_float::json_float;
 use nanoembed::{Encoder, Silent};
-use nanoembed_search::{Answer, By, Query, Tree, TreeOptions, cache_folder};
+use nanoembed_search::{Answer, By, Query, Tree, TreeOptions};
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -124,8 +124,7 @@ impl<'a> Tools<'a> {
     fn found(&self, query: &str, by: By, paths: &[PathBuf], count: usize) -> Result<Output> {
         let encoder = self.encoder()?;
         let query = Query { by, ..Query::new(query).at_least(count) };
-        let vectors = query.is_dense(encoder);
-        let options = TreeOptions { store: cache_folder(), vectors, ..TreeOptions::default() };
+        let options = TreeOptions::for_query(&query, encoder);
         let tree = Tree::open(paths, &options, encoder, &Silent)?;
         let answers = tree.search(&query, encoder, &Silent)?;
         let best: Vec<&Answer<'_>> = answers.best(count).collect();

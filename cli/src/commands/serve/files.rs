@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed::{Encoder, Observer};
-use nanoembed_search::{By, Query, Tree, TreeOptions, cache_folder};
+use nanoembed_search::{By, Query, Tree, TreeOptions};
 use nanoembed_serve::{Found, Search, SearchRequest};
 
 use crate::commands::search::found::found;
@@ -36,11 +36,7 @@ impl Files {
 
     /// The files as they are now: those that have changed are read again.
     fn tree(&self, query: &Query<'_>, observer: &dyn Observer) -> Result<Tree> {
-        let options = TreeOptions {
-            store: cache_folder(),
-            vectors: query.is_dense(&self.encoder),
-            ..TreeOptions::default()
-        };
+        let options = TreeOptions::for_query(query, &self.encoder);
         Tree::open(&self.paths, &options, &self.encoder, observer)
     }
 }

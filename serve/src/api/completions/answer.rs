@@ -122,7 +122,7 @@ impl Answer {
     }
 }
 
-/// The only choice, with its text or message under `name`.
+/// The answer's one choice; `name` is the member for its text or message.
 fn choice(name: &str, content: Value, reason: Option<&str>) -> Value {
     json!({"index": 0, name: content, "logprobs": null, "finish_reason": reason})
 }

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::files::spool::Spool;
 use crate::hashed;
 use crate::layer_names::tensorflow::present_name;
+use crate::layer_names::token_table;
 
 /// Tensors on their way into a file.
 pub(in crate::convert::writing) struct Prepared<'a> {
@@ -274,13 +275,9 @@ fn words<'i>(
     model: &FamilyModel,
     items: &'i [Item<'_>],
 ) -> std::result::Result<(&'static str, &'i str), String> {
-    let names = || model.names.names_of(Tensor::Embeddings);
-    let prefix = |name: &str| {
-        let weights = items.iter().filter_map(|item| item.name.strip_suffix(".weight"));
-        weights.filter_map(|weight| weight.strip_suffix(name)).next()
-    };
-    let found = names().find_map(|name| Some((name, prefix(name)?)));
-    found.ok_or_else(|| format!("{}.weight", names().next().unwrap_or_default()))
+    let found = token_table(model.names, || items.iter().map(|item| &*item.name));
+    let usual = || model.names.name_of(Tensor::Embeddings).unwrap_or_default();
+    found.ok_or_else(|| format!("{}.weight", usual()))
 }
 
 /// All tensors that the model may have, by the family's names; `words` is that of the table of
