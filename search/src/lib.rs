@@ -28,11 +28,13 @@
 //! | `term` | texts as terms: stems, identifiers, pairs of letters |
 //! | `bm25` | passages by the words that they share with a query |
 //! | `meaning` | passages by the vectors of a model |
+//! | `best_part` | the similarity of a passage by those of its parts |
 //! | `inverted` | the index of sparse vectors |
 //! | `rank` | the best by both together |
 //! | `weight` | the share of meaning in that |
 //! | `script` | scripts of letters |
 
+mod best_part;
 mod bm25;
 mod content;
 mod cutting;

@@ -1,10 +1,11 @@
-//! Passages by the similarity of their vectors with a query's: that of the best part counts.
+//! Passages by the similarity of their vectors with a query's.
 
 use nanoembed::precision::to_int8;
 use nanoembed::scan::{MOST_QUERY, dot_rows};
 use nanoembed::{Encoder, Error, Length, Observer, Progress, Result, Role, Similarity, VectorKind};
 use rayon::prelude::*;
 
+use crate::best_part::BestPart;
 use crate::inverted::InvertedIndex;
 use crate::live::Live;
 use crate::passage::Measure;
@@ -19,8 +20,8 @@ const A_THREAD: usize = 512;
 /// The similarities of all passages with a query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meaning {
-    /// The similarity of each passage, which is that of its best part, and the number of that part.
-    pub(crate) best: Vec<(f32, u32)>,
+    /// The similarities of the parts of each passage.
+    pub(crate) passages: Vec<BestPart>,
     /// True if the query has more tokens than the model takes.
     pub(crate) query_truncated: bool,
 }
@@ -46,12 +47,12 @@ fn dense(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
     let query = Direction::new(vectors.as_slice(), encoder.similarity());
     let passages: Vec<usize> = (0..live.len()).collect();
     let of = |passage: &usize| {
-        let Some(place) = live.place(*passage) else { return (f32::NAN, 0) };
+        let Some(place) = live.place(*passage) else { return BestPart::default() };
         let parts = place.segment.parts_of(place.passage);
-        best((0..).zip(parts.map(|part| query.similarity(&place.segment.row(part)))))
+        parts.map(|part| query.similarity(&place.segment.row(part))).collect()
     };
-    let best = passages.par_iter().with_min_len(A_THREAD).map(of).collect();
-    Ok(Meaning { best, query_truncated: truncated(&lengths) })
+    let passages = passages.par_iter().with_min_len(A_THREAD).map(of).collect();
+    Ok(Meaning { passages, query_truncated: truncated(&lengths) })
 }
 
 fn sparse(encoder: &Encoder, query: &str, live: &Live, observer: &dyn Observer) -> Result<Meaning> {
@@ -73,23 +74,13 @@ fn sparse(encoder: &Encoder, query: &str, live: &Live, observer: &dyn Observer) 
     }
     drop(progress);
     let scores = query.first().map(|query| index.scores(query.iter())).unwrap_or_default();
-    let mut found = vec![(f32::NAN, 0); live.len()];
+    let mut passages = vec![BestPart::default(); live.len()];
     for ((passage, part), score) in of.into_iter().zip(scores) {
-        if let Some(own) = found.get_mut(passage) {
-            *own = best([(own.1, own.0), (part, score)].into_iter());
+        if let Some(own) = passages.get_mut(passage) {
+            own.add(part, score);
         }
     }
-    Ok(Meaning { best: found, query_truncated: truncated(&lengths) })
-}
-
-/// The best similarity with the number of its part; the first among equals.
-fn best(parts: impl Iterator<Item = (u32, f32)>) -> (f32, u32) {
-    parts.fold((f32::NAN, 0), |(most, best), (part, similarity)| {
-        match similarity > most || most.is_nan() && !similarity.is_nan() {
-            true => (similarity, part),
-            false => (most, best),
-        }
-    })
+    Ok(Meaning { passages, query_truncated: truncated(&lengths) })
 }
 
 fn truncated(lengths: &[Length]) -> bool {

@@ -14,14 +14,12 @@ pub struct Hit {
     pub passage: usize,
     /// How well it answers: the larger, the better.
     pub score: f32,
-    /// The similarity of the meanings, if those were compared.
-    pub similarity: Option<f32>,
 }
 
 /// The scores of all passages for a query.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scores<'s> {
-    /// Similarities of the meanings.
+    /// Scores of the meanings; those that are not numbers do not count.
     pub meaning: Option<&'s [f32]>,
     /// Scores of the shared words, which are 0 where there are none.
     pub words: Option<&'s [f32]>,
@@ -45,9 +43,7 @@ impl Scores<'_> {
             (one, other) => one.or(other).unwrap_or_default(),
         };
         hits.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
-        let similarity = |passage: usize| self.meaning.and_then(|all| all.get(passage)).copied();
-        let hit = |(passage, score)| Hit { passage, score, similarity: similarity(passage) };
-        hits.into_iter().map(hit).collect()
+        hits.into_iter().map(|(passage, score)| Hit { passage, score }).collect()
     }
 }
 
@@ -108,7 +104,6 @@ mod tests {
         for ((passage, score), (own, expected)) in found.iter().zip(expected) {
             assert!(*passage == own && (score - expected).abs() < 1e-6, "{found:?}");
         }
-        assert_eq!(both.rank(0.7, 3)[0].similarity, Some(0.8));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Tree;
 use super::options::{By, Query};
+use crate::best_part;
 use crate::bm25::Words;
 use crate::meaning::{Meaning, compare};
 use crate::rank::{Hit, Scores};
@@ -29,7 +30,7 @@ pub struct Answer<'t> {
     extra: &'t str,
     /// How well it answers: the larger, the better.
     pub score: f32,
-    /// The similarity of the meanings, if those were compared.
+    /// The similarity of the part's meaning, if meanings were compared.
     pub similarity: Option<f32>,
     /// The part as models read it.
     read: Cow<'t, str>,
@@ -113,31 +114,43 @@ impl Tree {
         if query.by == By::Words {
             let scores = words.as_ref().map(|words| words.scores(live));
             let scores = Scores { words: scores.as_deref(), meaning: None };
-            let best_of = |passage| words.as_ref().map_or(0, |it| self.best_of(it, passage));
+            let best_of =
+                |passage| (words.as_ref().map_or(0, |it| self.best_of(it, passage)), None);
             let all = self.answers(scores.rank(0.0, query.depth), &best_of);
             return Ok(Answers { all, ..Answers::default() });
         }
         let kind = query.vectors.unwrap_or_else(|| encoder.vector_kind());
-        let Meaning { best, query_truncated } = compare(encoder, kind, query.text, live, observer)?;
+        let meaning = compare(encoder, kind, query.text, live, observer)?;
+        let Meaning { passages, query_truncated } = meaning;
         let weight = query.weight.unwrap_or_else(|| match encoder.is_built_in() {
             true => weight_of_built_in(query.text, live),
             false => WEIGHT,
         });
         // A hit on stop words says nothing beside a meaning.
         let words = words.filter(|words| !words.are_stop_words).map(|words| words.scores(live));
-        let similarities: Vec<f32> = best.iter().map(|(similarity, _)| *similarity).collect();
-        let scores = Scores { meaning: Some(&similarities), words: words.as_deref() };
-        let best_of = |passage: usize| best.get(passage).map_or(0, |(_, part)| *part);
+        let by_meaning = best_part::scores(&passages);
+        let scores = Scores { meaning: Some(&by_meaning), words: words.as_deref() };
+        let best_of = |passage: usize| match passages.get(passage) {
+            Some(best) => (best.number(), Some(best.similarity())),
+            None => (0, None),
+        };
         let all = self.answers(scores.rank(weight, query.depth), &best_of);
         let leans_on_words = encoder.is_built_in() && query.weight.is_none() && weight < WEIGHT;
         Ok(Answers { all, query_truncated, leans_on_words })
     }
 
-    fn answers(&self, hits: Vec<Hit>, best_of: &dyn Fn(usize) -> u32) -> Vec<Answer<'_>> {
+    /// The passages that were found, where `best_of` gives the number of a passage's best part and the
+    /// similarity of that.
+    fn answers(
+        &self,
+        hits: Vec<Hit>,
+        best_of: &dyn Fn(usize) -> (u32, Option<f32>),
+    ) -> Vec<Answer<'_>> {
         let answer = |hit: Hit| {
             let place = self.live.place(hit.passage)?;
             let passage = place.segment.passage(place.passage);
-            let part = passage.parts.start.checked_add(best_of(hit.passage))?;
+            let (best, similarity) = best_of(hit.passage);
+            let part = passage.parts.start.checked_add(best)?;
             let part = place.segment.part(part);
             Some(Answer {
                 file: place.name,
@@ -146,7 +159,7 @@ impl Tree {
                 text: passage.text_of(&part),
                 extra: passage.extra,
                 score: hit.score,
-                similarity: hit.similarity,
+                similarity,
                 read: passage.read_of(&part),
             })
         };
