@@ -28,9 +28,10 @@ use args::{PqArgs, WeightArgs};
 ///
 /// The types on offer depend on IN: word vectors become product-quantised (`pq`), weights of models
 /// take all others. Of weights the tensors of two and more dimensions are quantised, if their rows
-/// are whole blocks of the type; norms and biases stay as they are. OUT tells the format: `.uqff`
-/// (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with special types) or `.safetensors`
-/// (floats).
+/// are whole blocks of the type; norms and biases stay as they are. In `.gguf` files rows that are no
+/// whole blocks of 256 take a type with blocks of 32, as llama.cpp has it: `q5_0` for `q4k`, `q8_0`
+/// for `q6k`, `q4_0` for ternary types. OUT tells the format: `.uqff` (mistral.rs), `.gguf`
+/// (llama.cpp), `.amb` (whole models, with special types) or `.safetensors` (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -240,8 +241,10 @@ impl Quantize {
             let mut lines = LineWriter::stdout();
             quantized.outcomes.iter().try_for_each(|outcome| lines.json(outcome))?;
             lines.finish()?;
-        } else if !quiet {
-            report::print(&quantized);
+        }
+        match quiet || self.json {
+            true => report::warn_of_unsuited(&quantized.outcomes, to_type.name()),
+            false => report::print(&quantized),
         }
         Ok(ExitCode::SUCCESS)
     }

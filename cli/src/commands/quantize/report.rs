@@ -4,6 +4,7 @@ use nanoembed::convert::{Outcome, Quantized};
 use nanoembed::units::{self, Listed};
 
 use crate::commands::convert::report::files;
+use crate::error::warn;
 use crate::output::table::{Align, Table};
 use crate::streams::say;
 
@@ -37,25 +38,53 @@ pub(super) fn print(quantized: &Quantized) {
     for line in table.lines(2) {
         say(line);
     }
-    for ((dtype, reason), names) in unsuited(outcomes) {
+    for Unsuited { dtype, reason, replaced, names } in unsuited(outcomes) {
+        let (one, many) = if replaced { ("becomes", "become") } else { ("stays", "stay") };
         match names.as_slice() {
-            [name] => say(format_args!("  {name} stays {dtype}: {reason}")),
+            [name] => say(format_args!("  {name} {one} {dtype}: {reason}")),
             names => {
                 let count = names.len();
-                say(format_args!("  {count} tensors stay {dtype}: {reason}: {}", Listed(names)));
+                say(format_args!("  {count} tensors {many} {dtype}: {reason}: {}", Listed(names)));
             }
         }
     }
 }
 
-/// The tensors that stayed as they were, by their types and the reasons, in the order of the file.
-fn unsuited(outcomes: &[Outcome]) -> Vec<((&str, &str), Vec<&str>)> {
-    let mut groups: Vec<((&str, &str), Vec<&str>)> = Vec::new();
+/// A line for those who asked for no report: tensors that are not of the type `wanted`, though only
+/// their shapes are the reason.
+pub(super) fn warn_of_unsuited(outcomes: &[Outcome], wanted: &str) {
+    let groups = unsuited(outcomes);
+    let group = |Unsuited { dtype, reason, replaced, names }: &Unsuited<'_>| {
+        let verb = if *replaced { "became" } else { "stayed" };
+        format!("{} {verb} {dtype} ({reason})", names.len())
+    };
+    if !groups.is_empty() {
+        let groups: Vec<String> = groups.iter().map(group).collect();
+        warn(format_args!("tensors that are not {wanted}: {}", groups.join(", ")));
+    }
+}
+
+/// Tensors of one type that do not suit the type that was asked for, for one reason.
+struct Unsuited<'o> {
+    dtype: &'o str,
+    reason: &'o str,
+    /// True if they are of that type for the reason, rather than as they were.
+    replaced: bool,
+    names: Vec<&'o str>,
+}
+
+/// The tensors that do not suit the type that was asked for, in the order of the file.
+fn unsuited(outcomes: &[Outcome]) -> Vec<Unsuited<'_>> {
+    let mut groups: Vec<Unsuited<'_>> = Vec::new();
     for outcome in outcomes.iter().filter(|outcome| outcome.unsuited) {
-        let why = (outcome.dtype.as_str(), outcome.reason.as_deref().unwrap_or_default());
-        match groups.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(&outcome.name),
-            None => groups.push((why, vec![&outcome.name])),
+        let (dtype, replaced) = (outcome.dtype.as_str(), outcome.replaced);
+        let reason = outcome.reason.as_deref().unwrap_or_default();
+        let is_same = |known: &&mut Unsuited<'_>| {
+            (known.dtype, known.reason, known.replaced) == (dtype, reason, replaced)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(known) => known.names.push(&outcome.name),
+            None => groups.push(Unsuited { dtype, reason, replaced, names: vec![&outcome.name] }),
         }
     }
     groups

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{diff, read, success, worst};
 use crate::weight_files::SmallLlama;
-use crate::{failure, objects, stdout};
+use crate::{failure, nanoembed, objects, stdout};
 
 #[test]
 fn options_that_mean_nothing_for_a_type_are_refused() {
@@ -145,6 +145,31 @@ fn layers_are_chosen_by_patterns_and_unsuited_ones_stay() {
     assert_eq!(kept, 16);
     let object = objects(&stdout(&["inspect", "--json", &model.join("k.uqff")], "")).remove(0);
     assert_eq!(object["formats"], json!({"f32": 16}));
+}
+
+fn stderr(arguments: &[&str]) -> String {
+    let assert = nanoembed(arguments).assert().success();
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+/// As llama.cpp has it: `llama_tensor_get_type` in its `llama-quant.cpp`.
+#[test]
+fn rows_that_are_no_whole_blocks_take_another_type_in_gguf() {
+    let model = SmallLlama::new();
+    for (wanted, instead) in [("q4k", "q5_0"), ("q6k", "q8_0"), ("tq1_0", "q4_0")] {
+        let out = model.join(&format!("{wanted}.gguf"));
+        let quantize = ["quantize", &model.model(), &out, "-t", wanted, "-q"];
+        let told = stderr(&quantize);
+        let expected = format!("tensors that are not {wanted}: 14 became {instead} (rows of 64 ");
+        assert!(told.contains(&expected) && told.lines().count() == 1, "{told}");
+        let file = objects(&stdout(&["inspect", "--json", &out], "")).remove(0);
+        let tensors = file["tensors"].as_array().unwrap();
+        assert_eq!(tensors.iter().filter(|tensor| tensor["dtype"] == instead).count(), 16);
+        success(&["verify", "--strict", &out]);
+    }
+    let out = model.join("loud.gguf");
+    let told = stderr(&["quantize", &model.model(), &out, "-t", "q4k"]);
+    assert!(told.contains("become q5_0: rows of 64 elements are no whole blocks of 256"), "{told}");
 }
 
 #[test]

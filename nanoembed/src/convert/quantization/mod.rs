@@ -5,7 +5,7 @@ mod embedding_models;
 use std::path::PathBuf;
 
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
-use nanoembed_core::tensor::Weight;
+use nanoembed_core::tensor::{Shape, Weight};
 use nanoembed_core::{Error as CoreError, limit};
 use serde::Serialize;
 
@@ -69,6 +69,9 @@ pub struct Outcome {
     /// True if only the shape is the reason.
     #[serde(skip)]
     pub unsuited: bool,
+    /// True if it is of a type with smaller blocks for that reason, rather than as it was.
+    #[serde(skip)]
+    pub replaced: bool,
     /// Its size in bytes.
     #[serde(skip)]
     pub bytes: u64,
@@ -264,7 +267,9 @@ impl Quantization {
             let shape = *tensor.values.shape();
             let kept = self.wanted(tensor).err();
             let is_unsuited = matches!(kept, Some(Kept::Unsuited(_)));
-            let is_as_it_is = tensor.values.is_portable()
+            let replacement = self.replacement(kept.as_ref(), &shape, target);
+            let is_as_it_is = replacement.is_none()
+                && tensor.values.is_portable()
                 && !(is_unsuited && target.is_uqff() && is_half(&tensor.values));
             let outcome = match (&kept, &tensor.values) {
                 (Some(kept), Values::Weight(weight)) if is_as_it_is => {
@@ -276,7 +281,8 @@ impl Quantization {
                 // Codes of `.weights` and `.amb` files have no place in other formats, and mistral.rs
                 // computes with layers of half precision only where all is of that.
                 (kept, _) => {
-                    let to = if kept.is_some() { QuantType::F32 } else { self.to_type };
+                    let unchanged = if kept.is_some() { QuantType::F32 } else { self.to_type };
+                    let to = replacement.unwrap_or(unchanged);
                     let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)
                         .map_err(|error| error.at(&tensor.name))?;
                     let bytes = encoded.bytes();
@@ -284,10 +290,20 @@ impl Quantization {
                     Outcome::new(tensor, to.name().to_owned(), bytes, loss, kept.as_ref())
                 }
             };
-            outcomes.push(outcome.map_err(|error| Error::in_file(&tensor.name, error))?);
+            let mut outcome = outcome.map_err(|error| Error::in_file(&tensor.name, error))?;
+            outcome.replaced = replacement.is_some();
+            outcomes.push(outcome);
             progress.advance(tensor.values.stored_bytes());
         }
         Ok((ready, outcomes))
+    }
+
+    /// The type for a tensor whose rows do not suit the one that was asked for, if the target has it
+    /// for that: mistral.rs leaves such layers of its files as they are.
+    fn replacement(&self, kept: Option<&Kept>, shape: &Shape, target: Target) -> Option<QuantType> {
+        let is_unsuited = matches!(kept, Some(Kept::Unsuited(_)));
+        let other = self.to_type.for_other_rows().filter(|other| other.suits(shape).is_ok());
+        other.filter(|_| is_unsuited && target == Target::Gguf)
     }
 
     /// Checks that a tensor is to be quantised; the error says why not.
@@ -359,6 +375,7 @@ impl Outcome {
                 })
                 .transpose()?,
             unsuited: matches!(kept, Some(Kept::Unsuited(_))),
+            replaced: false,
             bytes,
             elements,
             loss,

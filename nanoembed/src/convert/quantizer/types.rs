@@ -115,6 +115,18 @@ impl QuantType {
         }
     }
 
+    /// The type that llama.cpp takes for rows that are no whole blocks of this one, with smaller blocks
+    /// and at least as many bits.
+    pub(in crate::convert) const fn for_other_rows(self) -> Option<Self> {
+        let dtype = match self.0 {
+            Scheme::Plain(Dtype::Q4K) => Dtype::Q5_0,
+            Scheme::Plain(Dtype::Q6K) => Dtype::Q8_0,
+            Scheme::Plain(Dtype::Tq1_0 | Dtype::Tq2_0) => Dtype::Q4_0,
+            _ => return None,
+        };
+        Some(Self(Scheme::Plain(dtype)))
+    }
+
     /// Rejects shapes that the type cannot store, with the reason.
     pub fn suits(self, shape: &Shape) -> Result<(), Unsuited> {
         let row = shape.dims().last().copied().unwrap_or(1);
