@@ -9,7 +9,9 @@ files as cargo would publish them, the workspace without its other members, the 
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -86,10 +88,20 @@ def write_metadata(tree: Path, scratch: Path) -> None:
     copy(metadata, tree / "PKG-INFO")
 
 
-def without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.uid = entry.gid = 0
-    entry.uname = entry.gname = ""
-    return entry
+def write_archive(tree: Path, file: Path) -> None:
+    """The same bytes on every machine, if ``SOURCE_DATE_EPOCH`` says of when its files are."""
+    date = os.environ.get("SOURCE_DATE_EPOCH")
+
+    def normalised(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = ""
+        entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+        entry.mtime = int(date) if date else entry.mtime
+        return entry
+
+    with gzip.GzipFile("", "wb", fileobj=file.open("wb"), mtime=int(date) if date else None) as packed:
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            archive.add(tree, tree.name, filter=normalised)
 
 
 def main() -> None:
@@ -107,8 +119,7 @@ def main() -> None:
         write_project(tree)
         copy(ROOT / MODEL, tree / MODEL)
         write_metadata(tree, Path(scratch) / "metadata")
-        with tarfile.open(target / f"{name}.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as archive:
-            archive.add(tree, name, filter=without_owner)
+        write_archive(tree, target / f"{name}.tar.gz")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
 #   python/test.sh wheel    the two packages alone, into python/dist
 #
 # Tools and the packages that tests use are kept in ~/.cache; the wheel is installed into a new environment each time.
-# PYTHON names the interpreter, NANOEMBED_CLI the program whose vectors are expected.
+# PYTHON names the interpreter, NANOEMBED_CLI the program whose vectors are expected. For `wheel`, NANOEMBED_WHEEL_TARGETS are the
+# targets of wheels, and NANOEMBED_WHEEL_ARGS what maturin is told.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$PWD/..
@@ -51,11 +52,14 @@ sources=$CARGO_TARGET_DIR/sdist
 rm -rf "$sources"
 mkdir -p "$sources"
 tar -xzf dist/*.tar.gz -C "$sources" --strip-components 1
-PATH=$tools/bin:$PATH MATURIN_PEP517_ARGS="--compatibility pypi" "$tools/bin/python" -m pip wheel --quiet \
-    --no-build-isolation --no-index --no-deps --wheel-dir dist "$sources"
-wheel=$(ls "$PWD"/dist/*.whl)
+read -ra targets <<<"${NANOEMBED_WHEEL_TARGETS-}"
+for target in "${targets[@]:-}"; do
+    PATH=$tools/bin:$PATH MATURIN_PEP517_ARGS="${NANOEMBED_WHEEL_ARGS:---compatibility pypi}${target:+ --target $target}" \
+        "$tools/bin/python" -m pip wheel --quiet --no-build-isolation --no-index --no-deps --wheel-dir dist "$sources"
+done
 ls -l dist
 if [ "${1-}" = wheel ]; then exit 0; fi
+wheel=$(ls "$PWD"/dist/*.whl)
 
 cargo clippy --release --quiet -- -D warnings
 "$tools/bin/abi3audit" --strict "$wheel"
