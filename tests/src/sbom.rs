@@ -42,6 +42,23 @@ pub fn cyclonedx(metadata: &Value, locked: &[Locked], package: &str) -> Value {
     })
 }
 
+/// Adds a package of another registry, which the main component asks for where it is installed.
+pub fn require(document: &mut Value, registry: &str, name: &str) {
+    let purl = format!("pkg:{registry}/{name}");
+    let main = document["metadata"]["component"]["bom-ref"].clone();
+    let component = json!({ "type": "library", "bom-ref": purl, "name": name, "purl": purl, "scope": "required" });
+    if let Some(components) = document["components"].as_array_mut() {
+        components.push(component);
+    }
+    let Some(dependencies) = document["dependencies"].as_array_mut() else { return };
+    for dependency in dependencies.iter_mut().filter(|it| it["ref"] == main) {
+        if let Some(of) = dependency["dependsOn"].as_array_mut() {
+            of.push(purl.clone().into());
+        }
+    }
+    dependencies.push(json!({ "ref": purl, "dependsOn": [] }));
+}
+
 fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }

@@ -65,6 +65,13 @@ pub fn string<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
+/// The packages that a `pyproject.toml` asks for.
+pub fn python_requirements(project: &str) -> impl Iterator<Item = &str> {
+    let line = project.lines().find_map(|line| line.strip_prefix("dependencies = ["));
+    let listed = line.unwrap_or_default().split('"').skip(1).step_by(2);
+    listed.filter_map(|it| it.split(['>', '<', '=', '~', '!', '[', ';', ' ']).next())
+}
+
 /// A package in a `Cargo.lock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locked {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nanoembed_tests::sbom::cyclonedx;
-use nanoembed_tests::supply::{WORKSPACES, host, locked, metadata, permits, root, string};
+use nanoembed_tests::sbom::{cyclonedx, require};
+use nanoembed_tests::supply::{
+    WORKSPACES, host, locked, metadata, permits, python_requirements, root, string,
+};
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -159,6 +161,21 @@ fn a_bill_of_materials_is_complete_and_refers_to_what_it_has() {
         }
         assert_eq!(document, cyclonedx(&metadata, &locked, package), "the same twice");
     }
+}
+
+#[test]
+fn a_bill_of_materials_has_what_python_is_asked_for() {
+    let project = read("python/pyproject.toml");
+    assert_eq!(python_requirements(&project).collect::<Vec<_>>(), ["numpy"]);
+    let metadata = metadata("Cargo.toml", &["--filter-platform", &host()]);
+    let mut document = cyclonedx(&metadata, &locked(&read("Cargo.lock")), "nanoembed-core");
+    require(&mut document, "pypi", "numpy");
+    let numpy = document["components"].as_array().unwrap().last().unwrap();
+    assert_eq!((&numpy["name"], &numpy["purl"]), (&"numpy".into(), &"pkg:pypi/numpy".into()));
+    let main = &document["metadata"]["component"]["bom-ref"];
+    let dependencies = document["dependencies"].as_array().unwrap();
+    let of_main = dependencies.iter().find(|it| it["ref"] == *main).unwrap();
+    assert!(of_main["dependsOn"].as_array().unwrap().contains(&numpy["bom-ref"]));
 }
 
 /// The sources under a folder, without comments.

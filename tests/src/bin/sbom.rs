@@ -1,5 +1,5 @@
-//! Writes the dependencies of a crate to stdout, as CycloneDX: `sbom [PACKAGE [TARGET]]`, by
-//! default those of the program for this machine. With default features.
+//! Writes the dependencies of a crate to stdout, as CycloneDX: `sbom [PACKAGE [TARGET [FEATURES]]]`,
+//! by default those of the program for this machine. With default features, and those named.
 
 use std::io;
 
@@ -14,10 +14,18 @@ fn main() -> io::Result<()> {
         "nanoembed-datafusion" => "datafusion/Cargo.toml",
         _ => "Cargo.toml",
     };
-    let metadata = supply::metadata(manifest, &["--filter-platform", &target]);
+    let features = arguments.next().unwrap_or_default();
+    let metadata =
+        supply::metadata(manifest, &["--filter-platform", &target, "--features", &features]);
     let lock = supply::root().join(manifest).with_extension("lock");
     let locked = supply::locked(&std::fs::read_to_string(lock)?);
-    let document = sbom::cyclonedx(&metadata, &locked, &package);
+    let mut document = sbom::cyclonedx(&metadata, &locked, &package);
+    if package == "nanoembed-python" {
+        let project = std::fs::read_to_string(supply::root().join("python/pyproject.toml"))?;
+        for name in supply::python_requirements(&project) {
+            sbom::require(&mut document, "pypi", name);
+        }
+    }
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(())
 }
