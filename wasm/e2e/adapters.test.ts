@@ -1,14 +1,21 @@
-// Adapters with the packages that they are for, of which npm installs some 60 MB.
+// Adapters with the packages that they are for, of which npm installs some 400 MB.
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { model } from "../tests/files.js";
+import { data, model } from "../tests/files.js";
 import { project } from "./project.js";
 
+// Without what these packages can do without, such as models of their own; the machine's part of LanceDB is named.
+const machine = `${process.platform}-${process.arch}${process.platform === "linux" ? "-gnu" : ""}`;
+const PACKAGES = [
+  "@langchain/core@1.4.0", "@langchain/classic@1.0.50", "@llamaindex/core@0.6.23", "ai@7.0.173", "ai6@npm:ai@6.0.326", "zod@4",
+  "@orama/orama@3.1.18", "@lancedb/lancedb@0.39.0", `@lancedb/lancedb-${machine}@0.39.0`, "apache-arrow@18.1.0", "chromadb@3.5.0",
+];
+
 let folder: string | undefined;
-beforeAll(() => void (folder = project({}, ["@langchain/core@1.4.0", "@llamaindex/core@0.6.23", "ai@6.0.326", "zod@4", "@orama/orama@3.1.18"])));
+beforeAll(() => void (folder = project({}, PACKAGES, ["--omit=optional"])));
 afterAll(() => folder && rmSync(folder, { recursive: true }));
 
 /** What every program begins with. */
@@ -22,9 +29,23 @@ const documents = await (await model).embedDocuments(texts);
 const query = (await (await model).embedQuery(question)).data;
 const are = (vectors) => vectors.length === texts.length && vectors.every((vector, at) => Array.isArray(vector) && near(vector, documents.data.subarray(at * 384, (at + 1) * 384)));
 const say = (...all) => console.log(JSON.stringify(all));
+const path = ${JSON.stringify(model)};
 `;
 
-const PROGRAMS = {
+/** What programs that rerank begin with, whose model has random weights. */
+const RERANKER = `
+const reranker = load(${JSON.stringify(`${data}/models/cross_encoder/`)}, { kind: "reranker" });
+const ranks = await (await reranker).rerank(question, texts);
+const order = ranks.map(({ index }) => index);
+`;
+
+type Program = readonly [code: string, expected: unknown[]];
+
+/** A program by both versions of the AI SDK. */
+const ofBoth = (name: string, [code, expected]: Program): Record<string, Program> =>
+  Object.fromEntries([["6", "ai6"], ["7", "ai"]].map(([version, from]) => [`the AI SDK ${version}, ${name}`, [code.replace("PACKAGE", from!), expected]]));
+
+const PROGRAMS: Record<string, Program> = {
   "LangChain.js": [`
     import { NanoembedEmbeddings } from "nanoembed/langchain";
     import { Embeddings } from "@langchain/core/embeddings";
@@ -46,6 +67,27 @@ const PROGRAMS = {
     const [best] = await store.asRetriever(1).invoke(question);
     say(embeddings instanceof Embeddings, are(await embeddings.embedDocuments(texts)), near(await embeddings.embedQuery(question), query), best.pageContent);
   `, [true, true, true, "Bread is made of flour."]],
+  "LangChain.js, a compressor": [`${RERANKER}
+    import { NanoembedReranker } from "nanoembed/langchain";
+    import { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
+    import { BaseRetriever } from "@langchain/core/retrievers";
+    import { Document } from "@langchain/core/documents";
+    import { ContextualCompressionRetriever } from "@langchain/classic/retrievers/contextual_compression";
+    const given = texts.map((pageContent, at) => new Document({ pageContent, id: String(at), metadata: { at } }));
+    class All extends BaseRetriever {
+      lc_namespace = ["test"];
+      async _getRelevantDocuments() { return given; }
+    }
+    const baseCompressor = new NanoembedReranker({ model: reranker, topN: 2 });
+    const found = await new ContextualCompressionRetriever({ baseCompressor, baseRetriever: new All() }).invoke(question);
+    const all = await new NanoembedReranker({ model: reranker }).compressDocuments(given, question);
+    say(
+      baseCompressor instanceof BaseDocumentCompressor, found.every((document) => document instanceof Document),
+      found.map(({ metadata }, at) => metadata.at === order[at] && metadata.relevanceScore === ranks[at].score),
+      all.map(({ id }) => Number(id)).join() === order.join(), given.some(({ metadata }) => "relevanceScore" in metadata),
+      await new NanoembedReranker({ model: reranker }).compressDocuments([], question),
+    );
+  `, [true, true, [true, true], true, false, []]],
   "LlamaIndex.TS": [`
     import { NanoembedEmbedding } from "nanoembed/llamaindex";
     import { BaseEmbedding } from "@llamaindex/core/embeddings";
@@ -56,9 +98,9 @@ const PROGRAMS = {
     const none = await embedding.getQueryEmbedding({ type: "image_url", image_url: { url: "x" } });
     say(embedding instanceof BaseEmbedding, are(await embedding.getTextEmbeddingsBatch(texts)), near(asked, query), none, nodes.map((node) => node.getEmbedding().length));
   `, [true, true, true, null, [384, 384, 384]]],
-  "the AI SDK": [`
+  ...ofBoth("embeddings", [`
     import { embeddingModel } from "nanoembed/ai-sdk";
-    import { cosineSimilarity, embed, embedMany } from "ai";
+    import { cosineSimilarity, embed, embedMany } from "PACKAGE";
     const own = embeddingModel(model);
     const { embeddings, usage } = await embedMany({ model: own, values: texts });
     const { embedding } = await embed({ model: own, value: question, providerOptions: { nanoembed: { role: "query" } } });
@@ -66,7 +108,25 @@ const PROGRAMS = {
     const refused = await embed({ model: own, value: question, providerOptions: { nanoembed: { dimensions: 3 } }, maxRetries: 0 }).catch(({ message }) => message);
     const stopped = await embed({ model: own, value: question, abortSignal: AbortSignal.abort() }).catch(({ name }) => name);
     say(are(embeddings), near(embedding, query), scores.indexOf(Math.max(...scores)), usage.tokens === documents.tokens.reduce((a, b) => a + b), refused.includes("nanoembed.dimensions"), stopped);
-  `, [true, true, 2, true, true, "AbortError"]],
+  `, [true, true, 2, true, true, "AbortError"]]),
+  ...ofBoth("ranks", [`${RERANKER}
+    import { rerankingModel } from "nanoembed/ai-sdk";
+    import { rerank } from "PACKAGE";
+    const own = rerankingModel(reranker);
+    const { ranking, rerankedDocuments } = await rerank({ model: own, query: question, documents: texts, topN: 2 });
+    const objects = texts.map((text) => ({ text }));
+    const asJson = await (await reranker).rerank(question, objects.map((one) => JSON.stringify(one)));
+    const byObjects = await rerank({ model: own, query: question, documents: objects });
+    const asked = (options) => rerank({ model: own, query: question, documents: texts, maxRetries: 0, ...options });
+    const refused = await asked({ providerOptions: { nanoembed: { truncateDim: 3 } } }).catch(({ message }) => message);
+    const precise = await asked({ providerOptions: { nanoembed: { precision: "precise" } } });
+    const stopped = await asked({ abortSignal: AbortSignal.abort() }).catch(({ name }) => name);
+    say(
+      ranking.every(({ originalIndex, score }, at) => originalIndex === order[at] && score === ranks[at].score), ranking.length,
+      rerankedDocuments[0] === texts[order[0]], byObjects.ranking.every(({ originalIndex }, at) => originalIndex === asJson[at].index),
+      refused.includes("nanoembed.truncateDim"), precise.ranking.length, stopped,
+    );
+  `, [true, 2, true, true, true, 3, "AbortError"]]),
   Orama: [`
     import { embeddingPlugin } from "nanoembed/orama";
     import { create, getByID, insert, insertMultiple, search, update, upsert } from "@orama/orama";
@@ -87,7 +147,81 @@ const PROGRAMS = {
     const without = await insert(nested, { meta: {} }).catch(({ code }) => code);
     say(kept, found.hits[0].document.text, hybrid.hits[0].document.text, words.hits[0].document.text, updated, upserted, inner, without);
   `, [true, "Bread is made of flour.", "Bread is made of flour.", "The cat sat on the mat.", true, true, true, "invalid_argument"]],
-} as const;
+  LanceDB: [`
+    import { mkdtempSync, rmSync } from "node:fs";
+    import { connect } from "@lancedb/lancedb";
+    import { LanceSchema, getRegistry } from "@lancedb/lancedb/embedding";
+    import "nanoembed/lancedb";
+    const registered = getRegistry().get("nanoembed");
+    const embedding = await registered.create({ path });
+    const home = mkdtempSync("lance-");
+    const schema = LanceSchema({ text: embedding.sourceField(), vector: embedding.vectorField() });
+    const table = await (await connect(home)).createTable("texts", texts.slice(0, 2).map((text) => ({ text })), { schema });
+    // Opened again, and told nothing of the model.
+    const opened = await (await connect(home)).openTable("texts");
+    await opened.add([{ text: texts[2] }]);
+    const rows = await opened.query().toArray();
+    const kept = are(texts.map((text) => Array.from(rows.find((row) => row.text === text).vector)));
+    const [best] = await opened.search(question).limit(1).toArray();
+    getRegistry().setVar("model", path);
+    const named = await registered.create({ path: "$var:model" });
+    const refused = await Promise.all([{}, { path, pth: 1 }].map((options) => registered.create(options).catch(({ code }) => code)));
+    const missing = await registered.create({ path: "none.weights" }).catch(({ code }) => code);
+    rmSync(home, { recursive: true });
+    say(embedding.ndims(), kept, best.text, near(await embedding.computeQueryEmbeddings(question), query), named.ndims(), named.toJSON(), refused, missing);
+  `, [384, true, "Bread is made of flour.", true, 384, { path: "$var:model" }, ["invalid_argument", "invalid_argument"], "missing_file"]],
+  Chroma: [`
+    import { once } from "node:events";
+    import { createServer } from "node:http";
+    import { ChromaClient } from "chromadb";
+    import { NanoembedFunction } from "nanoembed/chromadb";
+    // As much of Chroma's server as the package calls here.
+    const collections = new Map();
+    const answers = {
+      create: ({ name, configuration }) => void collections.set(name, { id: name, name, configuration_json: configuration, rows: [] }),
+      add({ rows }, { ids, documents, embeddings }) { ids.forEach((id, at) => rows.push({ id, document: documents[at], vector: embeddings[at] })); return {}; },
+      get: ({ rows }) => ({ ids: rows.map(({ id }) => id), embeddings: rows.map(({ vector }) => vector), include: ["embeddings"] }),
+      query({ rows }, { query_embeddings: [asked] }) {
+        const distance = (vector) => 1 - vector.reduce((sum, value, at) => sum + value * asked[at], 0);
+        const [best] = [...rows].sort((a, b) => distance(a.vector) - distance(b.vector));
+        return { ids: [[best.id]], documents: [[best.document]], distances: [[distance(best.vector)]], include: ["documents", "distances"] };
+      },
+    };
+    const server = createServer(async (request, response) => {
+      let body = "";
+      for await (const piece of request) body += piece;
+      const [kind, name, call] = request.url.replace(/\\?.*/, "").split("/").slice(request.url.includes("tenants") ? 7 : 3);
+      const asked = body && JSON.parse(body);
+      if (kind === "collections" && !name) answers.create(asked);
+      const collection = collections.get(name ?? asked.name);
+      const said = kind === "collections" ? (call ? answers[call](collection, asked) : { metadata: null, ...collection })
+        : { tenant: "default_tenant", databases: ["default_database"], user_id: "x", max_batch_size: 100 };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(said));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = () => new ChromaClient({ host: "127.0.0.1", port: server.address().port });
+
+    const ids = texts.map((_, at) => String(at));
+    const collection = await client().createCollection({ name: "kept", embeddingFunction: new NanoembedFunction({ path }) });
+    await collection.add({ ids, documents: texts });
+    // Opened again, and told nothing of the model.
+    const opened = await client().getCollection({ name: "kept" });
+    const { embeddings } = await opened.get({ ids, include: ["embeddings"] });
+    const best = await opened.query({ queryTexts: [question], nResults: 1 });
+    const kept = collections.get("kept").configuration_json;
+    const given = await client().createCollection({ name: "given", embeddingFunction: new NanoembedFunction({ model }) });
+    await given.add({ ids, documents: texts });
+    const found = await given.query({ queryTexts: [question], nResults: 1 });
+    const refused = [{}, { path, model }].map((options) => { try { return new NanoembedFunction(options); } catch ({ code }) { return code; } });
+    server.close();
+    const near1 = near([best.distances[0][0]], [1 - query.reduce((sum, value, at) => sum + value * embeddings[2][at], 0)]);
+    say(
+      kept.embedding_function.name, kept.embedding_function.config.path === path, kept.hnsw.space, are(embeddings), near1,
+      best.documents[0][0], collections.get("given").configuration_json.embedding_function.type, found.documents[0][0], refused,
+    );
+    process.exit();
+  `, ["nanoembed", true, "cosine", true, true, "Bread is made of flour.", "legacy", "Bread is made of flour.", ["invalid_argument", "invalid_argument"]]],
+};
 
 test.for(Object.entries(PROGRAMS))("%s", ([name, [code, expected]], { skip }) => {
   if (!folder) return skip();
@@ -98,19 +232,34 @@ test.for(Object.entries(PROGRAMS))("%s", ([name, [code, expected]], { skip }) =>
 });
 
 const TYPED = `
-import { load, type SentenceModel } from "nanoembed";
-import { NanoembedEmbeddings } from "nanoembed/langchain";
+import { load, type Reranker, type SentenceModel } from "nanoembed";
+import { NanoembedEmbeddings, NanoembedReranker } from "nanoembed/langchain";
 import { NanoembedEmbedding } from "nanoembed/llamaindex";
-import { embeddingModel } from "nanoembed/ai-sdk";
+import { embeddingModel, rerankingModel } from "nanoembed/ai-sdk";
 import { embeddingPlugin } from "nanoembed/orama";
+import * as lance from "nanoembed/lancedb";
+import * as chroma from "nanoembed/chromadb";
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
+import type { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
 import type { BaseEmbedding } from "@llamaindex/core/embeddings";
-import { embedMany } from "ai";
+import { LanceSchema, getRegistry, type TextEmbeddingFunction } from "@lancedb/lancedb/embedding";
+import type { EmbeddingFunction, EmbeddingFunctionClass } from "chromadb";
+import { embedMany, rerank } from "ai";
+import * as ai6 from "ai6";
 import { create } from "@orama/orama";
 const model: Promise<SentenceModel> = load("x", { kind: "sentences" });
 export const langchain: EmbeddingsInterface = new NanoembedEmbeddings({ model, maxConcurrency: 2 });
 export const llamaindex: BaseEmbedding = new NanoembedEmbedding({ model });
-export const many = embedMany({ model: embeddingModel(model), values: ["x"] });
+export const many = [embedMany({ model: embeddingModel(model), values: ["x"] }), ai6.embedMany({ model: embeddingModel(model), values: ["x"] })];
+const reranker: Promise<Reranker> = load("x", { kind: "reranker" });
+const ranked = { model: rerankingModel(reranker), query: "x", documents: ["y"] };
+export const ranks = [rerank(ranked), ai6.rerank(ranked)];
+export const compressor: BaseDocumentCompressor = new NanoembedReranker({ model: reranker, topN: 3 });
+export const lancedb: TextEmbeddingFunction = new lance.NanoembedFunction({ path: "x" });
+export const created: Promise<lance.NanoembedFunction> = getRegistry().get<lance.NanoembedFunction>("nanoembed")!.create({ path: "x" });
+export const schema = LanceSchema({ text: lancedb.sourceField(), vector: lancedb.vectorField() });
+export const chromadb: EmbeddingFunction = new chroma.NanoembedFunction({ path: "x" });
+export const chromaClass: EmbeddingFunctionClass = chroma.NanoembedFunction;
 export const db = create({ schema: { text: "string" } as const, plugins: [embeddingPlugin({ model, texts: ["text"] })] });
 // @ts-expect-error
 export const wrong = new NanoembedEmbeddings({});

@@ -10,10 +10,10 @@ import { model } from "../tests/files.js";
 const here = fileURLToPath(new URL("..", import.meta.url));
 
 /** A new folder with these files, where `packages` of npm and the package itself are installed; nothing if npm cannot. */
-export function project(files: Record<string, string | Uint8Array>, packages: string[] = []): string | undefined {
+export function project(files: Record<string, string | Uint8Array>, packages: string[] = [], flags: string[] = []): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "nanoembed-app-"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }');
-  if (packages.length > 0 && !npmInstalls(folder, packages)) return undefined;
+  if (packages.length > 0 && !npmInstalls(folder, packages, flags)) return undefined;
   unpack(folder, "nanoembed", here);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -37,9 +37,9 @@ export function unpackModel(folder: string): void {
   if (!existsSync(file)) cpSync(model, file);
 }
 
-function npmInstalls(folder: string, packages: string[]): boolean {
+function npmInstalls(folder: string, packages: string[], flags: string[]): boolean {
   try {
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", ...packages], { cwd: folder, stdio: "pipe" });
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", ...flags, ...packages], { cwd: folder, stdio: "pipe" });
     return true;
   } catch {
     skipped(packages.join(" "), "npm could not install them");

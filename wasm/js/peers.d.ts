@@ -12,6 +12,27 @@ declare module "@langchain/core/embeddings" {
   }
 }
 
+declare module "@langchain/core/documents" {
+  export interface DocumentInterface {
+    pageContent: string;
+    metadata: Record<string, any>;
+    id?: string;
+  }
+  export class Document implements DocumentInterface {
+    constructor(fields: DocumentInterface);
+    pageContent: string;
+    metadata: Record<string, any>;
+    id?: string;
+  }
+}
+
+declare module "@langchain/core/retrievers/document_compressors" {
+  import type { DocumentInterface } from "@langchain/core/documents";
+  export abstract class BaseDocumentCompressor {
+    abstract compressDocuments(documents: DocumentInterface[], query: string): Promise<DocumentInterface[]>;
+  }
+}
+
 declare module "@llamaindex/core/embeddings" {
   export abstract class BaseEmbedding {
     protected constructor();
@@ -19,4 +40,20 @@ declare module "@llamaindex/core/embeddings" {
     getTextEmbeddings: (texts: string[]) => Promise<number[][]>;
     getQueryEmbedding(query: { type: string }): Promise<number[] | null>;
   }
+}
+
+declare module "@lancedb/lancedb/embedding" {
+  export abstract class TextEmbeddingFunction<Options> {
+    readonly TOptions: Options;
+    protected resolveVariables(options: Partial<Options>): Partial<Options>;
+    init?(): Promise<void>;
+    ndims(): number | undefined;
+    abstract generateEmbeddings(texts: string[]): Promise<Float32Array[]>;
+    computeQueryEmbeddings(text: string): Promise<Float32Array>;
+  }
+  export function register(name: string): (constructor: new (options: any) => TextEmbeddingFunction<any>) => unknown;
+}
+
+declare module "chromadb" {
+  export function registerEmbeddingFunction(name: string, constructor: unknown): void;
 }

@@ -67,8 +67,8 @@ const variants = [
 
 /** What programs import. Those whose names begin with `inline` are one file each. */
 const ENTRIES = [
-  "index", "worker", "inspect", "slim", "semantic-embedder", "search-index", "langchain", "llamaindex", "ai-sdk", "orama", "inline",
-  "inline-worker",
+  "index", "worker", "inspect", "slim", "semantic-embedder", "search-index", "langchain", "llamaindex", "ai-sdk", "orama", "lancedb",
+  "chromadb", "inline", "inline-worker",
 ];
 
 const execute = promisify(execFile);

@@ -37,7 +37,7 @@ const chunks = {
 };
 
 /** Packages of others, which adapters import and nothing else does. */
-const external = [/^@langchain\//, /^@llamaindex\//];
+const external = [/^@langchain\//, /^@llamaindex\//, /^@lancedb\//, "chromadb"];
 
 const options = { target: "es2022", charset: "utf8" };
 

@@ -1,10 +1,12 @@
 // Options whose names nobody knows: each function refuses them, in the page and in workers, and no others.
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { embeddingModel } from "../dist/ai-sdk.js";
+import { embeddingModel, rerankingModel } from "../dist/ai-sdk.js";
+import * as chroma from "../dist/chromadb.js";
 import * as main from "../dist/index.js";
 import * as inspector from "../dist/inspect.js";
-import { NanoembedEmbeddings } from "../dist/langchain.js";
+import * as lance from "../dist/lancedb.js";
+import { NanoembedEmbeddings, NanoembedReranker } from "../dist/langchain.js";
 import { NanoembedEmbedding } from "../dist/llamaindex.js";
 import { embeddingPlugin } from "../dist/orama.js";
 import { createIndex } from "../dist/search-index.js";
@@ -15,7 +17,13 @@ import { bytes, modelBytes } from "./files.js";
 import { models } from "./folders.js";
 
 vi.mock("@langchain/core/embeddings", () => ({ Embeddings: class {} }));
+vi.mock("@langchain/core/documents", () => ({ Document: class {} }));
+vi.mock("@langchain/core/retrievers/document_compressors", () => ({ BaseDocumentCompressor: class {} }));
 vi.mock("@llamaindex/core/embeddings", () => ({ BaseEmbedding: class {} }));
+vi.mock("@lancedb/lancedb/embedding", () => ({
+  TextEmbeddingFunction: class { resolveVariables = (options: object) => options; }, register: () => () => {},
+}));
+vi.mock("chromadb", () => ({ registerEmbeddingFunction() {} }));
 
 const words = () => bytes("finalfusion", "fasttext.fifu");
 
@@ -117,6 +125,10 @@ test.each<[string, Call]>([
   ["semanticEmbedder", [(options: object) => semanticEmbedder({ model: "x", ...options }), "embeddingSpace"]],
   ["embeddingModel", [(options) => embeddingModel({} as never, options), "modelId"]],
   ["NanoembedEmbeddings", [(options: object) => new NanoembedEmbeddings({ model: {} as never, ...options }), "maxRetries"]],
+  ["rerankingModel", [(options) => rerankingModel({} as never, options), "modelId"]],
+  ["NanoembedReranker", [(options: object) => new NanoembedReranker({ model: {} as never, ...options }), "topN"]],
+  ["NanoembedFunction for LanceDB", [(options: object) => new lance.NanoembedFunction({ path: "x", ...options }), "path"]],
+  ["NanoembedFunction for Chroma", [(options: object) => new chroma.NanoembedFunction({ path: "x", ...options }), "model"]],
   ["NanoembedEmbedding", [(options: object) => new NanoembedEmbedding({ model: {} as never, ...options }), "model"]],
   ["embeddingPlugin", [(options: object) => embeddingPlugin({ model: {} as never, texts: [], ...options }), "property"]],
 ])("%s refuses what it does not know", (_, call) => expectRefused(call));
@@ -139,6 +151,9 @@ test("options within others are told with their place", async () => {
   await expectRefused([(options) => semanticEmbedder({ model: "x", options }), "cache"], "options.");
   const asked = (nanoembed: never) => embeddingModel({} as never).doEmbed({ values: [], providerOptions: { nanoembed } });
   await expectRefused([asked, "role"], "providerOptions.nanoembed.");
+  const ranked = (nanoembed: never) =>
+    rerankingModel({} as never).doRerank({ query: "x", documents: { type: "text", values: [] }, providerOptions: { nanoembed } });
+  await expectRefused([ranked, "precision"], "providerOptions.nanoembed.");
 });
 
 test("what other packages give adapters beside options is let pass", async () => {
@@ -146,6 +161,20 @@ test("what other packages give adapters beside options is let pass", async () =>
   const call = { values: ["x"], headers: {}, providerOptions: { openai: { dimensions: 3 }, nanoembed: { truncateDim: 64 } } };
   expect((await embeddingModel(model).doEmbed(call)).embeddings[0]).toHaveLength(64);
   expect(() => new NanoembedEmbeddings({ model, maxConcurrency: 2, onFailedAttempt() {} })).not.toThrow();
+});
+
+test("what other functions of LanceDB and Chroma keep is read", () => {
+  // As those of Python.
+  expect(() => new lance.NanoembedFunction({ path: "x", threads: null } as never)).not.toThrow();
+  expect(chroma.NanoembedFunction.buildFromConfig({ path: "x", threads: null }).getConfig!()).toEqual({ path: "x" });
+  const missing = { code: "invalid_argument", message: expect.stringContaining("the model's address is missing") };
+  expect(() => new lance.NanoembedFunction({ path: null } as never)).toThrow(expect.objectContaining(missing));
+  expect(() => chroma.NanoembedFunction.buildFromConfig({ path: null })).toThrow(expect.objectContaining(missing));
+  expect(() => new lance.NanoembedFunction({ path: "x" }).ndims()).toThrow("the model is not loaded");
+});
+
+test("a compressor keeps one document or more", () => {
+  for (const topN of [0, -1, 1.5]) expect(() => new NanoembedReranker({ model: {} as never, topN })).toThrow("topN must be 1 or more");
 });
 
 test("an index refuses what it does not know", async () => {

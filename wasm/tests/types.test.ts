@@ -120,7 +120,7 @@ test("in a worker", () => {
 
 test("declarations export what README speaks of, and nothing else", () => {
   const internal = /\b(Engine|Glue|Sink|Runners|Reader|Local\w+|Remote\w+|Thread|Modules)\b/;
-  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim", "semantic-embedder", "search-index", "ai-sdk", "orama"]) {
+  for (const entry of ["index", "inline", "worker", "inline-worker", "inspect", "slim", "semantic-embedder", "search-index", "ai-sdk", "orama", "lancedb", "chromadb"]) {
     const text = readFileSync(join(here, `../dist/${entry}.d.ts`), "utf8");
     // Each is whole by itself.
     expect(text).not.toMatch(/from "\./);
