@@ -5,9 +5,13 @@
 //!
 //! | I want to … | start at |
 //! |---|---|
-//! | embed a text, with a heap | [`owned::Encoder`] |
-//! | continue a text, with a heap | [`owned::CausalModel`] |
-//! | do either in memory of my own, or from flash and other storage | [`model`] |
+//! | embed a text, with a heap | [`owned::Encoder`] of a file, or of a folder of the Hugging Face hub |
+//! | rerank: score pairs of texts | [`owned::Encoder::classify`] |
+//! | make sparse vectors, or a vector for each token | [`owned::Encoder::embed_sparse`], [`owned::Encoder::embed_multi`] |
+//! | embed or score token ids, over weights of my own | [`owned::TokenEncoder`] |
+//! | continue a text, with a heap | [`owned::CausalModel`] of a file, [`owned::Decoder`] over weights of my own |
+//! | embed in a build where size matters | [`owned::EncoderFile`], [`owned::TableFile`] |
+//! | embed or continue a text in memory of my own, or from flash and other storage | [`model`] |
 //! | look up and search word vectors | [`words::Words`] |
 //! | read tensors and metadata of a file in memory | [`format`](mod@format): a view for each format, such as [`format::gguf::Gguf`] |
 //! | read a file as it arrives, or from storage | [`read::Push`], [`read::Seek`] over a [format](mod@format)'s `EmbdDecoder` |
@@ -106,10 +110,11 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `alloc` | [`owned`] |
-//! | `amb`, `embd`, `gguf` | models in files of the format |
+//! | `alloc` | types that own their memory ([`owned`]) |
+//! | `amb`, `embd`, `gguf` | models in files of this format; every build can read and write all formats |
 //! | `blocks-ggml`, `blocks-uqff`, `scaled-codes` | running and dequantising this family of quantised weights |
-//! | `families`, `pipeline` | encoders beside BERT, tokenizers as `tokenizer.json` describes them |
+//! | `families` | transformers of all families ([`model::read_config`] has their names); without it BERT's alone |
+//! | `pipeline` | tokenizers of every kind that a `tokenizer.json` describes ([`owned::Pipeline`]), and Hugging Face folders ([`owned::folder`]) |
 //! | `std` | `owned::IoSink`, which writes files to `std::io::Write` |
 //! | `small` | smaller and slower code for microcontrollers |
 //! | `unstable` | insides of [`kernel`] and [`quant`] that may change in any version, for this project's benchmarks |
