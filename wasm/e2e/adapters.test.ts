@@ -15,7 +15,7 @@ const PACKAGES = [
 ];
 
 let folder: string | undefined;
-beforeAll(() => void (folder = project({}, PACKAGES, ["--omit=optional"])));
+beforeAll(async () => void (folder = await project({}, PACKAGES, ["--omit=optional"])));
 afterAll(() => folder && rmSync(folder, { recursive: true }));
 
 /** What every program begins with. */

@@ -42,10 +42,10 @@ describe("nanoembed-minilm", () => {
 
   beforeAll(async () => {
     if (published) execFileSync(join(root, "models/npm/make.sh"), [published], { stdio: "pipe" });
-    folder = project({
+    folder = (await project({
       "index.html": '<!doctype html><script type="module" src="./app.js"></script>',
       "app.js": program("nanoembed-minilm", inPage),
-    })!;
+    }))!;
     unpackModel(folder);
     const model = (await load(modelBytes())) as SentenceModel;
     expected = (await model.embed(TEXT)).data;

@@ -1,19 +1,28 @@
 // A project of somebody else's, with the package as npm packs it.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { skipped } from "../scripts/skipped.mjs";
 import { model } from "../tests/files.js";
 
+/** Runs a program beside others; its error has what it said. */
+export const run = promisify(execFile);
+
 const here = fileURLToPath(new URL("..", import.meta.url));
 
-/** A new folder with these files, where `packages` of npm and the package itself are installed; nothing if npm cannot. */
-export function project(files: Record<string, string | Uint8Array>, packages: string[] = [], flags: string[] = []): string | undefined {
+/**
+ * A new folder with these files, where `packages` of npm and the package itself are installed; nothing if npm cannot. Several can be made
+ * side by side.
+ */
+export async function project(
+  files: Record<string, string | Uint8Array>, packages: string[] = [], flags: string[] = [],
+): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "nanoembed-app-"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module", "private": true }');
-  if (packages.length > 0 && !npmInstalls(folder, packages, flags)) return undefined;
+  if (packages.length > 0 && !(await npmInstalls(folder, packages, flags))) return undefined;
   unpack(folder, "nanoembed", here);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -37,9 +46,11 @@ export function unpackModel(folder: string): void {
   if (!existsSync(file)) cpSync(model, file);
 }
 
-function npmInstalls(folder: string, packages: string[], flags: string[]): boolean {
+async function npmInstalls(folder: string, packages: string[], flags: string[]): Promise<boolean> {
+  // What npm's own cache has is taken without asking whether there is anything newer: versions are named.
+  const always = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", "--prefer-offline"];
   try {
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--silent", ...flags, ...packages], { cwd: folder, stdio: "pipe" });
+    await run("npm", [...always, ...flags, ...packages], { cwd: folder });
     return true;
   } catch {
     skipped(packages.join(" "), "npm could not install them");

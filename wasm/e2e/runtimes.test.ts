@@ -1,5 +1,6 @@
-// Servers and runtimes that npm has, hundreds of megabytes: `npm run test:runtimes`.
-import { execFileSync, spawn, type ChildProcessByStdio } from "node:child_process";
+// Servers and runtimes that npm has, hundreds of megabytes: `npm run test:runtimes`. Each has a project of its own; they are installed and
+// built side by side.
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -12,15 +13,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { load, similarity } from "../dist/index.js";
 import { bytes, modelBytes } from "../tests/files.js";
 import { executablePath, launch, openPage } from "./browser.js";
-import { project, unpackModel } from "./project.js";
+import { project, run, unpackModel } from "./project.js";
 import { serve } from "./server.js";
 
 const words = bytes("finalfusion", "explicit.fifu");
 const folders: string[] = [];
 
 /** A project, which is deleted at the end. */
-function projectWith(files: Record<string, string | Uint8Array>, packages: string[]): string | undefined {
-  const folder = project({ "words.fifu": words, ...files }, packages);
+async function projectWith(files: Record<string, string | Uint8Array>, packages: string[]): Promise<string | undefined> {
+  const folder = await project({ "words.fifu": words, ...files }, packages);
   if (folder) folders.push(folder);
   return folder;
 }
@@ -43,17 +44,17 @@ const all = [await load("words.fifu"), await load(new URL("words.fifu", import.m
 console.log(JSON.stringify(await Promise.all(all.map(async (words) => (await words.vector("ganz")).vector.length))));
 `;
 
-describe("programs", () => {
+describe.concurrent("programs", () => {
   let folder: string | undefined;
-  beforeAll(() => void (folder = projectWith({ "program.mjs": PROGRAM }, ["deno@2.9.6", "bun@1.4.5"])));
+  beforeAll(async () => void (folder = await projectWith({ "program.mjs": PROGRAM }, ["deno@2.9.6", "bun@1.4.5"])));
 
   test.for([
     ["Deno", "@deno/linux-x64-glibc/deno", ["run", "--allow-read", "--node-modules-dir=manual"]],
     ["Bun", "@oven/bun-linux-x64/bin/bun", []],
-  ] as const)("%s", ([, program, args], { skip }) => {
+  ] as const)("%s", async ([, program, args], { skip }) => {
     if (!folder) return skip();
-    const said = execFileSync(join(folder, "node_modules", program), [...args, "program.mjs"], { cwd: folder }).toString();
-    expect(JSON.parse(said)).toEqual([50, 50, 50]);
+    const { stdout } = await run(join(folder, "node_modules", program), [...args, "program.mjs"], { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual([50, 50, 50]);
   });
 });
 
@@ -81,8 +82,8 @@ export default { fetch: async (request, env) =>
   Response.json(await ways[new URL(request.url).pathname](request, env).catch(({ message }) => message)) };
 `;
 
-test("workerd", async ({ skip }) => {
-  const folder = projectWith({ "worker.js": WORKER }, ["miniflare@4.20260730.0"]);
+test.concurrent("workerd", async ({ skip }) => {
+  const folder = await projectWith({ "worker.js": WORKER }, ["miniflare@4.20260730.0"]);
   if (!folder) return skip();
   unpackModel(folder);
   // As wrangler does it: a module that is imported stays a module.
@@ -141,23 +142,25 @@ export default function Page() {
 }
 `;
 
-describe("Next", () => {
+describe.concurrent("Next", () => {
   let folder: string | undefined;
-  beforeAll(() => {
-    folder = projectWith({
+  beforeAll(async () => {
+    folder = await projectWith({
       "app/api/words/route.js": ROUTES.words,
       "app/api/minilm/route.js": ROUTES.minilm,
       "app/layout.js": "export default function Layout({ children }) { return <html><body>{children}</body></html>; }",
       "app/page.js": CLIENT,
+      // Each bundler has a folder of its own, so that both build at once.
+      "next.config.js": "export default { distDir: process.env.OUT };",
     }, ["next@16.4.6", "react@19", "react-dom@19"]);
     if (folder) unpackModel(folder);
   });
 
   test.for(["--webpack", "--turbopack"])("route handlers and a page, next build %s", async (bundler, { skip }) => {
     if (!folder) return skip();
-    const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" as const };
+    const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "production" as const, OUT: bundler.slice(2) };
     const next = join(folder, "node_modules/next/dist/bin/next");
-    execFileSync(process.execPath, [next, "build", bundler], { cwd: folder, env, stdio: "pipe" });
+    await run(process.execPath, [next, "build", bundler], { cwd: folder, env });
     const server = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", "0"], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
     try {
       const address = await addressOf(server);
@@ -194,13 +197,13 @@ export async function words() {
 }
 `;
 
-describe("SvelteKit", () => {
+describe.concurrent("SvelteKit", () => {
   let folder: string | undefined;
   let server: ChildProcessByStdio<null, Readable, null> | undefined;
   let address = "";
 
   beforeAll(async () => {
-    folder = projectWith({
+    folder = await projectWith({
       "svelte.config.js": 'import adapter from "@sveltejs/adapter-node"; export default { kit: { adapter: adapter() } };',
       "vite.config.js": 'import { sveltekit } from "@sveltejs/kit/vite"; export default { plugins: [sveltekit()] };',
       "src/app.html": "<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>",
@@ -220,7 +223,7 @@ describe("SvelteKit", () => {
       "static/words.fifu": words,
     }, ["@sveltejs/kit@2", "@sveltejs/adapter-node@5", "@sveltejs/vite-plugin-svelte@6", "svelte@5", "vite@7"]);
     if (!folder) return;
-    execFileSync(process.execPath, [join(folder, "node_modules/vite/bin/vite.js"), "build"], { cwd: folder, stdio: "pipe" });
+    await run(process.execPath, [join(folder, "node_modules/vite/bin/vite.js"), "build"], { cwd: folder });
     server = spawn(process.execPath, ["build"], { cwd: folder, env: { ...process.env, HOST: "127.0.0.1", PORT: "0" }, stdio: ["ignore", "pipe", "inherit"] });
     address = await addressOf(server);
   });
@@ -254,8 +257,8 @@ async function resultAt(address: string): Promise<unknown> {
   }
 }
 
-test.skipIf(!executablePath)("Parcel", async ({ skip }) => {
-  const folder = projectWith({
+test.skipIf(!executablePath)("Parcel", { concurrent: true }, async ({ skip }) => {
+  const folder = await projectWith({
     "index.html": '<!doctype html><script type="module" src="./app.js"></script>',
     "app.js": `import { words } from "./words.js"; words().then((found) => { window.result = found; });`,
     "words.js": PAGE,
@@ -265,7 +268,7 @@ test.skipIf(!executablePath)("Parcel", async ({ skip }) => {
   const file = join(folder, "package.json");
   const settings = { ...JSON.parse(readFileSync(file, "utf8")), "@parcel/resolver-default": { packageExports: true } };
   writeFileSync(file, JSON.stringify(settings));
-  execFileSync(process.execPath, [join(folder, "node_modules/parcel/lib/bin.js"), "build", "index.html", "--no-cache"], { cwd: folder, stdio: "pipe" });
+  await run(process.execPath, [join(folder, "node_modules/parcel/lib/bin.js"), "build", "index.html", "--no-cache"], { cwd: folder });
   // Its pages begin with an import map of their own, which the policy of other tests would not allow.
   const server = await serve({ "/words.fifu": join(folder, "words.fifu"), "/": join(folder, "dist") }, {}, { "content-security-policy": "" });
   try {
@@ -275,12 +278,12 @@ test.skipIf(!executablePath)("Parcel", async ({ skip }) => {
   }
 });
 
-describe.skipIf(!executablePath)("an extension, Manifest V3", () => {
+describe.skipIf(!executablePath)("an extension, Manifest V3", { concurrent: true }, () => {
   let context: BrowserContext;
   let worker: Worker;
 
   beforeAll(async () => {
-    const folder = projectWith({
+    const folder = await projectWith({
       "manifest.json": JSON.stringify({
         manifest_version: 3, name: "words", version: "1", permissions: ["offscreen"],
         background: { service_worker: "worker.js", type: "module" },
@@ -302,7 +305,7 @@ describe.skipIf(!executablePath)("an extension, Manifest V3", () => {
           words().catch(String).then(answer);
           return true;
         });`,
-    }, [])!;
+    }, []);
     context = await chromium.launchPersistentContext("", {
       executablePath: executablePath!, ignoreDefaultArgs: ["--disable-extensions"],
       args: ["--no-sandbox", "--disable-gpu", `--disable-extensions-except=${folder}`, `--load-extension=${folder}`],
