@@ -47,8 +47,7 @@ export class NanoembedFunction extends TextEmbeddingFunction<NanoembedFunctionOp
   }
 
   async generateEmbeddings(texts: string[]): Promise<Float32Array[]> {
-    const { data, dims } = await (await modelAt(this.#path)).embedDocuments(texts);
-    return texts.map((_, at) => data.subarray(at * dims, (at + 1) * dims));
+    return (await (await modelAt(this.#path)).embedDocuments(texts)).rows;
   }
 
   override async computeQueryEmbeddings(text: string): Promise<Float32Array> {

@@ -5,7 +5,7 @@ import { disposeSymbol } from "./dispose.js";
 import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
 import {
-  room, type AnyOptions, type Embedding, type Embeddings, type MultiEmbedding, type PartOptions, type SentenceModel, type StreamOptions,
+  inRows, room, type AnyOptions, type Embedding, type Embeddings, type MultiEmbedding, type PartOptions, type SentenceModel, type StreamOptions,
   type TokenizeOptions, type Tokens,
 } from "./sentences.js";
 import { plain, type Ask, type Thread } from "./thread.js";
@@ -129,8 +129,7 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
       data.set(part.data, at);
       at += part.data.length;
     }
-    const [tokens, truncated] = [all.flatMap((part) => part.tokens), all.flatMap((part) => part.truncated)];
-    return { data, dims, tokens, truncated };
+    return inRows(data, dims, all.flatMap((part) => part.tokens), all.flatMap((part) => part.truncated));
   }
 
   /** The embeddings of all texts in parts. Without texts there is one part all the same: whether the call is right is said there. */

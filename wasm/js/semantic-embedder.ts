@@ -180,7 +180,7 @@ export function semanticEmbedder(settings: EmbedderOptions): SemanticEmbedderCon
       const texts = textsOf(input);
       const all = await unlessAborted(this.#model.embed(texts, { ...prompt, signal: stop }), stop);
       const embeddings = texts.map((_, at) => ({
-        values: all.data.slice(at * all.dims, (at + 1) * all.dims),
+        values: all.rows[at]!.slice(),
         statistics: { tokenCount: all.tokens[at]!, truncated: all.truncated[at]! },
       }));
       return { embeddings, metadata: { embeddingSpace: space, maxInputTokens: this.#model.maxTokens } };

@@ -113,8 +113,10 @@ export interface Embedding {
 
 /** The vectors of several texts. */
 export interface Embeddings {
-  /** One vector after the other: that of text `i` is `data.subarray(i * dims, (i + 1) * dims)`. */
+  /** One vector after the other. */
   data: Float32Array;
+  /** The vector of each text: that of text `i` is `data.subarray(i * dims, (i + 1) * dims)`. */
+  rows: Float32Array[];
   /** Elements of a vector. */
   dims: number;
   /** How many tokens of each text were used, special tokens included. */
@@ -356,7 +358,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
         signal?.throwIfAborted();
       }
     }
-    return { data, dims, tokens, truncated };
+    return inRows(data, dims, tokens, truncated);
   }
 
   protected limit(options: { maxTokens?: number }): number {
@@ -403,12 +405,12 @@ export function room(out: Float32Array | undefined, elements: number): Float32Ar
   return out?.subarray(0, elements) ?? new Float32Array(elements);
 }
 
+/** The vectors of several texts, of which each is a part of `data`. */
+export const inRows = (data: Float32Array, dims: number, tokens: number[], truncated: boolean[]): Embeddings =>
+  ({ data, rows: tokens.map((_, at) => data.subarray(at * dims, (at + 1) * dims)), dims, tokens, truncated });
+
 /** Copies vectors, or the first elements of each, maybe scaled to length 1. */
 function place(vectors: Float32Array, from: number, out: Float32Array, start: number, dims: number, scale: boolean): void {
-  if (from === dims && !scale) {
-    out.set(vectors, start);
-    return;
-  }
   for (let at = 0; at < vectors.length; at += from) {
     const part = vectors.subarray(at, at + dims);
     let sum = 0;

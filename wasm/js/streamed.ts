@@ -20,9 +20,9 @@ export async function* streamed(
   let index = 0;
   for await (const batch of batches(texts, size, options.signal)) {
     const part: PartOptions = { ...options, start: index };
-    const { data, dims, tokens, truncated } = await model.embed(batch, part);
+    const { rows, dims, tokens, truncated } = await model.embed(batch, part);
     for (const [at, text] of batch.entries()) {
-      const vector = data.slice(at * dims, (at + 1) * dims);
+      const vector = rows[at]!.slice();
       yield { index: index++, text, data: vector, dims, tokens: tokens[at]!, truncated: truncated[at]! };
     }
   }

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { load, memoryBytes, similarity, type SentenceModel } from "../dist/index.js";
+import { createWorker } from "../dist/worker.js";
 import { bytes, floats, largestDifference, modelBytes, sentences } from "./files.js";
 
 const WIDTH = 384;
@@ -91,6 +92,21 @@ describe("options", () => {
     expect(data.buffer).toBe(out.buffer);
     expect(data.length).toBe(2 * WIDTH);
     await expect(model.embed(["a", "b", "c"], { out })).rejects.toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("each text has its row of the one array, also of workers", async () => {
+    const pool = createWorker({ workers: 2 });
+    try {
+      for (const each of [model, await pool.load(modelBytes(), { kind: "sentences" })]) {
+        const out = new Float32Array(200);
+        const { data, rows, dims } = await each.embed(["a", "b", "c"], { truncateDim: 64, out });
+        expect([data.buffer === out.buffer, dims]).toEqual([true, 64]);
+        expect(rows.map(({ buffer, byteOffset, length }) => [buffer === out.buffer, byteOffset, length])).toEqual([[true, 0, 64], [true, 256, 64], [true, 512, 64]]);
+        expect((await each.embed([])).rows).toEqual([]);
+      }
+    } finally {
+      pool.dispose();
+    }
   });
 
   test("a question does not wait for the texts that were given before it", async () => {
