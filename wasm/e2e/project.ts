@@ -1,6 +1,6 @@
 // A project of somebody else's, with the package as npm packs it.
 import { execFile, execFileSync } from "node:child_process";
-import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,12 +31,25 @@ export async function project(
   return folder;
 }
 
+/** Archives by the folders that npm has packed: for all projects of a file of tests the same. */
+const archives = new Map<string, string>();
+
+function packed(source: string): string {
+  const known = archives.get(source);
+  if (known) return known;
+  const folder = mkdtempSync(join(tmpdir(), "nanoembed-packed-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const name = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: source }).toString().trim().split("\n").at(-1)!;
+  const archive = join(folder, name);
+  archives.set(source, archive);
+  return archive;
+}
+
 /** Installs the package in the folder `source` as npm packs it. */
 export function unpack(folder: string, name: string, source: string): void {
-  const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: source }).toString().trim().split("\n").at(-1)!;
   const home = join(folder, "node_modules", name);
   mkdirSync(home, { recursive: true });
-  execFileSync("tar", ["xzf", join(folder, packed), "-C", home, "--strip-components=1"]);
+  execFileSync("tar", ["xzf", packed(source), "-C", home, "--strip-components=1"]);
 }
 
 /** Installs the package with the default model. Where its files were not made, that of the repository is in their place. */

@@ -94,7 +94,9 @@ test.concurrent("workerd", async ({ skip }) => {
     modulesRules: [{ type: "CompiledWasm", include: ["**/*.wasm"] }, { type: "ESModule", include: ["**/*.js"] }],
     serviceBindings: { ASSETS: () => new Response(modelBytes()) },
   });
-  const asked = async (path: string) => (await flare.dispatchFetch(`http://localhost${path}`, { method: "POST", body: words })).json();
+  // A body that is not read may end the connection while it is sent.
+  const asked = async (path: string) =>
+    (await flare.dispatchFetch(`http://localhost${path}`, path === "/words" ? { method: "POST", body: words } : {})).json();
   try {
     // What is said is what is then done.
     expect(await asked("/forgotten")).toMatch(/import module_or_path from "nanoembed\/nanoembed.wasm"; await init\(\{ module_or_path \}\)/);
