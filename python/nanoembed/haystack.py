@@ -15,7 +15,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from ._model import Model
 
 
-class _Embedder:
+class _Component:
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
         self.path, self.threads = path, threads
         self._model = Model(path, threads=threads)
@@ -31,7 +31,7 @@ class _Embedder:
 
 
 @component
-class NanoembedTextEmbedder(_Embedder):
+class NanoembedTextEmbedder(_Component):
     """Embeds a question."""
 
     @component.output_types(embedding=list[float])
@@ -41,7 +41,7 @@ class NanoembedTextEmbedder(_Embedder):
 
 
 @component
-class NanoembedDocumentEmbedder(_Embedder):
+class NanoembedDocumentEmbedder(_Component):
     """Embeds the content of documents."""
 
     @component.output_types(documents=list[Document])
@@ -50,3 +50,31 @@ class NanoembedDocumentEmbedder(_Embedder):
         vectors = self._model.embed_documents([it.content or "" for it in documents]).tolist()
         pairs = zip(documents, vectors, strict=True)
         return {"documents": [replace(it, embedding=vector) for it, vector in pairs]}
+
+
+@component
+class NanoembedRanker(_Component):
+    """Orders documents by how well they answer a question, the best first, and keeps the ``top_k``
+    first of them, by default all. ``path`` is a model that reranks."""
+
+    def __init__(self, path: str, top_k: int | None = None, threads: int | None = None) -> None:
+        # `component` makes another class of this one, which `super()` does not know.
+        _Component.__init__(self, path, threads)
+        self.top_k = _checked(top_k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The component as Haystack writes it."""
+        return default_to_dict(self, path=self.path, top_k=self.top_k, threads=self.threads)
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, Any]:
+        """``documents``: the best ones, each with its score."""
+        texts = [it.content or "" for it in documents]
+        ranks = self._model.rerank(query, texts, k=_checked(top_k) or self.top_k)
+        return {"documents": [replace(documents[it.index], score=it.score) for it in ranks]}
+
+
+def _checked(top_k: int | None) -> int | None:
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k={top_k} is not 1 or more")
+    return top_k

@@ -1,13 +1,15 @@
-"""Embeddings for LangChain.
+"""Embeddings and a document compressor, which reranks, for LangChain.
 
 >>> from nanoembed.langchain import NanoembedEmbeddings
 >>> embeddings = NanoembedEmbeddings()
 >>> len(embeddings.embed_query("How do I log in again?"))
 384
+>>> compressor = NanoembedReranker("bge-reranker-base/", top_n=3)           # doctest: +SKIP
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._model import Model, given_or_opened
@@ -17,12 +19,18 @@ if TYPE_CHECKING:
     class Embeddings:
         """What LangChain's vector stores ask for."""
 
+    class BaseDocumentCompressor:
+        """What LangChain's retrievers with compression ask for."""
+
+        def __init__(self, **fields: Any) -> None: ...
+
 else:
     try:
+        from langchain_core.documents import BaseDocumentCompressor
         from langchain_core.embeddings import Embeddings
     except ImportError:
-        # Vector stores look at the methods.
-        Embeddings = object
+        # Vector stores look at the methods. Documents come from LangChain.
+        Embeddings = BaseDocumentCompressor = object
 
 
 class NanoembedEmbeddings(Embeddings):
@@ -40,3 +48,29 @@ class NanoembedEmbeddings(Embeddings):
         """The vector of a question."""
         vector: list[float] = self.model.embed_query(text).tolist()
         return vector
+
+
+class NanoembedReranker(BaseDocumentCompressor):
+    """LangChain's ``BaseDocumentCompressor`` by a :class:`~nanoembed.Model` that reranks, or one opened
+    with ``options``: the ``top_n`` documents that answer best, by default all of them, the best first.
+    Their metadata gets ``relevance_score``."""
+
+    model: Any
+    top_n: int | None
+
+    def __init__(self, model: Model | Any, *, top_n: int | None = None, **options: Any) -> None:
+        if top_n is not None and top_n < 1:
+            raise ValueError(f"top_n={top_n} is not 1 or more")
+        super().__init__(model=given_or_opened(model, options), top_n=top_n)
+
+    def compress_documents(
+        self, documents: Sequence[Any], query: str, callbacks: Any = None
+    ) -> Sequence[Any]:
+        """The documents by how well they answer ``query``."""
+        ranks = self.model.rerank(query, [it.page_content for it in documents], k=self.top_n)
+        found = []
+        for it in ranks:
+            document = documents[it.index]
+            metadata = {**document.metadata, "relevance_score": it.score}
+            found.append(document.model_copy(update={"metadata": metadata}))
+        return found

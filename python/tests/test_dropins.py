@@ -265,6 +265,55 @@ def test_langchain_searches_by_it(model):
     assert store.similarity_search("a kitten", k=1)[0].page_content == TEXTS[0]
 
 
+@pytest.fixture(scope="module")
+def reranker():
+    return nanoembed.Model(RERANKER)
+
+
+QUERY = "Where is Berlin?"
+ANSWERS = ["On a mat.", "It is in Germany.", "By train.", ""]
+
+
+@installed("langchain_core")
+def test_langchain_compresses_by_it(reranker):
+    from langchain_core.documents import BaseDocumentCompressor, Document
+
+    from nanoembed.langchain import NanoembedReranker
+
+    documents = [Document(it, id=it, metadata={"length": len(it)}) for it in ANSWERS]
+    compressor = NanoembedReranker(reranker, top_n=2)
+    assert isinstance(compressor, BaseDocumentCompressor)
+    found = compressor.compress_documents(documents, QUERY)
+    ranks = reranker.rerank(QUERY, ANSWERS)
+    for document, rank in zip(found, ranks[:2], strict=True):
+        text = ANSWERS[rank.index]
+        assert document.id == document.page_content == text
+        assert document.metadata == {"length": len(text), "relevance_score": rank.score}
+    assert all("relevance_score" not in it.metadata for it in documents)
+    opened = NanoembedReranker(str(RERANKER), threads=1)
+    assert len(opened.compress_documents(documents, QUERY)) == len(ANSWERS)
+    assert opened.compress_documents([], QUERY) == []
+    with pytest.raises(ValueError, match="top_n=0"):
+        NanoembedReranker(reranker, top_n=0)
+
+
+@installed("llama_index")
+def test_llama_index_reranks_by_it(reranker):
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    from nanoembed.llama_index import NanoembedReranker
+
+    nodes = [NodeWithScore(node=TextNode(text=it), score=0.5) for it in ANSWERS]
+    ranks = reranker.rerank(QUERY, ANSWERS)
+    found = NanoembedReranker(reranker, top_n=3).postprocess_nodes(nodes, query_str=QUERY)
+    assert [it.node.text for it in found] == [ANSWERS[it.index] for it in ranks[:3]]
+    assert [it.score for it in found] == [it.score for it in ranks[:3]]
+    assert [it.score for it in nodes] == [0.5] * len(nodes)
+    assert NanoembedReranker(str(RERANKER)).postprocess_nodes([], query_str=QUERY) == []
+    with pytest.raises(ValueError, match="there is none"):
+        NanoembedReranker(reranker).postprocess_nodes(nodes)
+
+
 @installed("llama_index")
 def test_llama_index_embeds_by_it(model):
     from nanoembed.llama_index import NanoembedEmbedding
@@ -289,6 +338,28 @@ def test_haystack_embeds_by_it(model):
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=["nanoembed.haystack"])
     found = again.run({"embedder": {"text": TEXTS[0]}})
     assert found["embedder"]["embedding"] == expected[0]
+
+
+@installed("haystack")
+def test_haystack_ranks_by_it(reranker):
+    from haystack import Document, Pipeline
+
+    from nanoembed.haystack import NanoembedRanker
+
+    documents = [Document(content=it, meta={"length": len(it)}) for it in ANSWERS]
+    pipeline = Pipeline()
+    pipeline.add_component("ranker", NanoembedRanker(str(RERANKER), top_k=2))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["nanoembed.haystack"])
+    ranks = reranker.rerank(QUERY, ANSWERS)
+    for given, count in (({}, 2), ({"top_k": 3}, 3)):
+        inputs = {"query": QUERY, "documents": documents, **given}
+        found = again.run({"ranker": inputs})["ranker"]["documents"]
+        assert [it.content for it in found] == [ANSWERS[it.index] for it in ranks[:count]]
+        assert [it.score for it in found] == [it.score for it in ranks[:count]]
+        assert found[0].meta == {"length": len(found[0].content)}
+    assert all(it.score is None for it in documents)
+    with pytest.raises(ValueError, match="top_k=0"):
+        NanoembedRanker(str(RERANKER), top_k=0)
 
 
 def test_txtai_calls_a_transform(model):
@@ -339,3 +410,37 @@ def test_lancedb_searches_by_it(tmp_path):
     table = lancedb.connect(tmp_path).create_table("passages", schema=Passage)
     table.add([{"text": text} for text in TEXTS])
     assert table.search("a kitten").limit(1).to_list()[0]["text"] == TEXTS[0]
+
+
+@installed("lancedb")
+def test_lancedb_reranks_by_it(tmp_path, model, reranker):
+    import lancedb
+    import pyarrow
+    from lancedb.index import FTS
+
+    from nanoembed.lancedb import NanoembedReranker
+
+    texts = pyarrow.array([*ANSWERS[:3], None])
+    kind = pyarrow.list_(pyarrow.float32(), 384)
+    vectors = pyarrow.array([*model.embed(ANSWERS)], kind)
+    rows = pyarrow.table({"text": texts, "vector": vectors})
+    table = lancedb.connect(tmp_path).create_table("passages", rows)
+    table.create_index("text", config=FTS())
+    ranks = reranker.rerank(QUERY, ANSWERS)
+    expected = [(ANSWERS[it.index] or None, it.score) for it in ranks]
+    by_vector = table.search(model.embed_query(QUERY)).limit(4)
+    found = by_vector.rerank(NanoembedReranker(reranker), query_string=QUERY).to_list()
+    assert [(it["text"], it["_relevance_score"]) for it in found] == expected
+    assert all("_distance" not in it for it in found)
+    every = NanoembedReranker(str(RERANKER), return_score="all", threads=1)
+    hybrid = table.search(query_type="hybrid").vector(model.embed_query(QUERY)).text("Germany")
+    found = hybrid.rerank(every).limit(4).to_list()
+    ranks = reranker.rerank("Germany", ANSWERS)
+    assert [it["text"] for it in found] == [ANSWERS[it.index] or None for it in ranks]
+    assert all({"_distance", "_score"} <= it.keys() for it in found)
+    by_words = table.search("Germany", query_type="fts").limit(4)
+    [best] = by_words.rerank(NanoembedReranker(reranker)).to_list()
+    assert best["text"] == ANSWERS[1]
+    # Nothing is found.
+    none = table.search("Hamburg", query_type="fts").limit(4).rerank(NanoembedReranker(reranker))
+    assert none.to_list() == []

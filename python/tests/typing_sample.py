@@ -10,7 +10,7 @@ from typing_extensions import assert_type
 
 import nanoembed
 from nanoembed.chromadb import NanoembedFunction
-from nanoembed.langchain import NanoembedEmbeddings
+from nanoembed.langchain import NanoembedEmbeddings, NanoembedReranker
 from nanoembed.sentence_transformers import SentenceTransformer
 from nanoembed.txtai import transform
 
@@ -57,6 +57,7 @@ except nanoembed.FileMissing as error:
     assert_type(error.offset, int | None)
 
 lists: list[list[float]] = NanoembedEmbeddings(model).embed_documents(["a"])
+NanoembedReranker(model, top_n=3).compress_documents([], "a query")
 rows = NanoembedFunction()(["a"])
 transformed = transform(model)(["a"])
 encoded: npt.NDArray[np.float32] = SentenceTransformer().encode(["a"], normalize_embeddings=True)
