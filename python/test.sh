@@ -3,7 +3,7 @@
 # calls this.
 #
 #   python/test.sh          all of it
-#   python/test.sh wheel    the two packages alone, into python/dist
+#   python/test.sh wheel    the two packages alone, into python/dist; needs none of the packages that tests use
 #
 # Tools and the packages that tests use are kept in ~/.cache; the wheel is installed into a new environment each time.
 # PYTHON names the interpreter, NANOEMBED_CLI the program whose vectors are expected. For `wheel`, NANOEMBED_WHEEL_TARGETS are the
@@ -27,24 +27,31 @@ python=${PYTHON:-python3}
     exit 0
 }
 
-# An environment with everything but the package, made once for each list of requirements.
-tools=$cache/python-$({ "$python" --version; cat tests/requirements.txt; } | sha256sum | cut -c1-16)
-if [ ! -f "$tools/complete" ]; then
-    say "packages for the tests"
-    rm -rf "$tools"
-    "$python" -m venv "$tools"
-    retry "$tools/bin/python" -m pip install --quiet --requirement tests/requirements.txt || {
+# Makes the environment `python-NAME-…` in the cache with what pip installs of these arguments, once for each text of them.
+# Its folder is in $made then.
+environment() {
+    made=$cache/python-$1-$({ "$python" --version; echo "$2"; } | sha256sum | cut -c1-16)
+    [ ! -f "$made/complete" ] || return 0
+    say "$1"
+    rm -rf "$made"
+    "$python" -m venv "$made"
+    retry "$made/bin/python" -m pip install --quiet "${@:3}" || {
         unavailable "Python packages"
-        skip "python: Python packages of tests/requirements.txt"
+        skip "python: Python packages ($1)"
         exit 0
     }
-    touch "$tools/complete"
-fi
+    touch "$made/complete"
+}
+
+# What pyproject.toml asks of who builds.
+maturin=$(sed -n 's/^requires = \["\(.*\)"\]$/\1/p' pyproject.toml)
+environment maturin "$maturin" "$maturin"
+build=$made
 
 say "the source distribution"
 rm -rf dist
 # What the crates around this workspace come to need is added to its own Cargo.lock.
-PATH=$tools/bin:$PATH "$tools/bin/python" sdist.py dist
+PATH=$build/bin:$PATH "$build/bin/python" sdist.py dist
 
 say "the wheel"
 # Unpacked where it always is, so that what has not changed is not compiled again.
@@ -54,12 +61,15 @@ mkdir -p "$sources"
 tar -xzf dist/*.tar.gz -C "$sources" --strip-components 1
 read -ra targets <<<"${NANOEMBED_WHEEL_TARGETS-}"
 for target in "${targets[@]:-}"; do
-    PATH=$tools/bin:$PATH MATURIN_PEP517_ARGS="${NANOEMBED_WHEEL_ARGS:---compatibility pypi}${target:+ --target $target}" \
-        "$tools/bin/python" -m pip wheel --quiet --no-build-isolation --no-index --no-deps --wheel-dir dist "$sources"
+    PATH=$build/bin:$PATH MATURIN_PEP517_ARGS="${NANOEMBED_WHEEL_ARGS:---compatibility pypi}${target:+ --target $target}" \
+        "$build/bin/python" -m pip wheel --quiet --no-build-isolation --no-index --no-deps --wheel-dir dist "$sources"
 done
 ls -l dist
 if [ "${1-}" = wheel ]; then exit 0; fi
 wheel=$(ls "$PWD"/dist/*.whl)
+
+environment packages "$(cat tests/requirements.txt)" --requirement tests/requirements.txt
+tools=$made
 
 cargo clippy --release --quiet -- -D warnings
 "$tools/bin/abi3audit" --strict "$wheel"
