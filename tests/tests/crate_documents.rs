@@ -37,7 +37,7 @@ fn features() -> (Vec<String>, Vec<String>) {
     for (name, needs) in all {
         match name {
             "default" => {
-                defaults = needs.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+                defaults = needs.split('"').skip(1).step_by(2).map(str::to_owned).collect();
             }
             _ => names.push(name.to_owned()),
         }
