@@ -30,6 +30,7 @@ mod usage;
 use std::process::ExitCode;
 
 use usage::Cli;
+pub use usage::command;
 
 /// Runs the command that the arguments name.
 #[must_use]

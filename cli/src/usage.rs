@@ -68,7 +68,8 @@ Exit status:
 
 /// All commands with their options. The value of a numeric option may be negative, so that the
 /// option itself can reject it.
-pub(crate) fn command() -> clap::Command {
+#[must_use]
+pub fn command() -> clap::Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
     let help = format!(
