@@ -543,7 +543,7 @@ class Model:
         """Continues a text, piece by piece.
 
         :param prompt: a text, or messages such as ``{"role": "user", "content": "…"}``, which are
-            put in the ChatML form.
+            put in the form of the model's chat template, or of ChatML if it has none.
         :param max_tokens: how many tokens are added at most.
         :param temperature: 0 always takes the likeliest token.
         :param top_k: consider only so many of the likeliest tokens; 0 all.

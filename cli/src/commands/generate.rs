@@ -91,8 +91,8 @@ pub(crate) struct Generate {
     #[arg(long)]
     precise: bool,
 
-    /// Put PROMPT as a question in the ChatML form, if the model has its tokens `<|im_start|>` and
-    /// `<|im_end|>`
+    /// Put PROMPT as a question in the form of the model's chat template; without one, in that of
+    /// ChatML, if the model has its tokens `<|im_start|>` and `<|im_end|>`
     #[arg(long)]
     chat: bool,
 

@@ -214,6 +214,40 @@ fn messages_are_refused_for_models_without_the_tokens_around_them() {
 }
 
 #[test]
+fn a_folder_s_template_makes_the_prompt_of_a_chat() {
+    let (folder, _) = crate::byte_pairs::folder("smollm", false, json!({}));
+    let model = text(folder.path());
+    let ids = |arguments: &[&str]| {
+        let settings = ["--temperature", "0", "--json", "-n", "8", "-q", "-m", model];
+        objects(&stdout(&[&["generate"], arguments, &settings[..]].concat(), ""))[0]["ids"].clone()
+    };
+    let chat = ["--chat", "--system", "Be brief.", " Hi "];
+    let filled = "<|im_start|>Be brief.|Hi<|im_end|>\n";
+    let template = "{{ bos_token }}{{ messages[0].content }}|{{ messages[1]['content'].strip() }}{{ eos_token }}\n\n";
+    let settings = |template: Value| {
+        let settings = json!({
+            "tokenizer_class": "GPT2Tokenizer", "bos_token": {"content": "<|im_start|>"},
+            "eos_token": "<|im_end|>", "chat_template": template,
+        });
+        fs::write(folder.path().join("tokenizer_config.json"), settings.to_string()).unwrap();
+    };
+    settings(json!(template));
+    assert_eq!(ids(&chat), ids(&[filled]));
+    settings(json!([{"name": "default", "template": template}, {"name": "rag", "template": "x"}]));
+    assert_eq!(ids(&chat), ids(&[filled]));
+    settings(json!("{{ messages | nothing }}"));
+    let arguments = ["generate", "-m", model, "--chat", "Hi"];
+    let error = failure(&arguments, b"", 1);
+    assert!(error.contains("error[208]") && error.contains("`chat_template`"), "{error}");
+    // The file stands above the setting.
+    fs::write(folder.path().join("chat_template.jinja"), template).unwrap();
+    assert_eq!(ids(&chat), ids(&[filled]));
+    fs::write(folder.path().join("chat_template.jinja"), "{% if %}").unwrap();
+    let error = failure(&arguments, b"", 1);
+    assert!(error.contains("chat_template.jinja: line 1: ") && error.contains("[302]"), "{error}");
+}
+
+#[test]
 fn decoders_whose_folder_says_how_they_embed_are_not_embedded_otherwise() {
     let folder = folder("llama-llama3-scaling", |_| ());
     let model = text(folder.path());

@@ -8,6 +8,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, TokenizerConfig};
 use nanoembed_core::{ErrorKind, limit};
 
+use super::chat_template::ChatTemplate;
 use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found, Purpose};
 use super::tokenizer::Tokenizer;
@@ -125,7 +126,8 @@ impl Bundle {
         let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();
         let (pools_last_token, purpose) = (false, Purpose::Continue);
-        Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token, purpose })
+        let (weights, chat_template) = (self.tensors()?, ChatTemplate::from_folder(&self.folder)?);
+        Ok(Found { config, weights, tokenizer, pools_last_token, purpose, chat_template })
     }
 
     fn tensors(&self) -> Result<ModelWeights> {

@@ -11,9 +11,11 @@
 //! | `divisors` | divisors of a model's rotary frequencies |
 //! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
+//! | `chat_template` | the template that turns messages into a prompt |
 //! | `tokenizer`, `spec`, `model_proto` | texts to ids and back |
 
 pub mod bundle;
+pub(crate) mod chat_template;
 pub(crate) mod config;
 pub(crate) mod divisors;
 mod ends;

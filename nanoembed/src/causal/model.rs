@@ -6,6 +6,7 @@ use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::chat_template::ChatTemplate;
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
 use crate::bytes::Bytes;
@@ -35,6 +36,7 @@ pub(crate) struct Found {
     /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
     pub(super) purpose: Purpose,
+    pub(super) chat_template: Option<ChatTemplate>,
 }
 
 impl Found {
@@ -54,14 +56,18 @@ impl Found {
             ModelSource::Amb(_) | ModelSource::Embd(_) if pools_last_token => Purpose::Unclear,
             _ => Purpose::Continue,
         };
-        Ok(Self { config, weights, tokenizer, pools_last_token, purpose })
+        let chat_template = match model {
+            ModelSource::Gguf(gguf) => ChatTemplate::from_gguf(gguf, &tokenizer),
+            _ => None,
+        };
+        Ok(Self { config, weights, tokenizer, pools_last_token, purpose, chat_template })
     }
 
     /// The model that this is.
     pub(crate) fn open(self) -> Result<CausalModel, CoreError> {
-        let Self { config, weights, tokenizer, pools_last_token, purpose } = self;
+        let Self { config, weights, tokenizer, pools_last_token, purpose, chat_template } = self;
         let model = Decoder::open(&weights, config)?;
-        Ok(CausalModel { weights, model, tokenizer, pools_last_token, purpose })
+        Ok(CausalModel { weights, model, tokenizer, pools_last_token, purpose, chat_template })
     }
 }
 
@@ -72,6 +78,7 @@ pub(crate) struct CausalModel {
     pub(crate) tokenizer: Tokenizer<'static>,
     pools_last_token: bool,
     purpose: Purpose,
+    chat_template: Option<ChatTemplate>,
 }
 
 impl CausalModel {
@@ -86,6 +93,11 @@ impl CausalModel {
 
     pub(crate) const fn purpose(&self) -> Purpose {
         self.purpose
+    }
+
+    /// The chat template, if the model's files have one.
+    pub(crate) const fn chat_template(&self) -> Option<&ChatTemplate> {
+        self.chat_template.as_ref()
     }
 
     /// The model with weights that are read from `file` whenever they are needed.

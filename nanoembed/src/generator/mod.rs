@@ -3,11 +3,14 @@
 //! | file | role |
 //! |---|---|
 //! | `prompt` | texts to be continued |
+//! | `message`, `chat` | messages, and the prompt that they become |
 //! | `sampling` | the choice of the next token |
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
+mod chat;
 mod memory;
+mod message;
 mod pieces;
 mod prompt;
 mod sampling;
@@ -33,8 +36,9 @@ use crate::open::reading::Reading;
 use crate::open::source::Source;
 use crate::progress::Observer;
 
+pub use message::Message;
 pub use pieces::{FinishReason, Pieces};
-pub use prompt::{Message, Prompt};
+pub use prompt::Prompt;
 pub use sampling::Sampling;
 
 /// A model that continues texts. Clones share it; texts may be continued at the same time.
