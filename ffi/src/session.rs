@@ -133,7 +133,7 @@ pub unsafe extern "C" fn nanoembed_session_set_sampling(
         let (session, chosen) =
             unsafe { (pointer::get_mut(session)?, versioned::needed(sampling)?) };
         let nanoembed_sampling { temperature, top_p, top_k, seed, .. } = chosen;
-        let sampling = Sampling { temperature, top_k: top_k as usize, top_p };
+        let sampling = Sampling { temperature, top_k: top_k as usize, top_p, ..Sampling::GREEDY };
         session.sampler = Sampler::new(sampling, seed)?;
         Ok(())
     };

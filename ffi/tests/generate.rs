@@ -101,7 +101,7 @@ fn c_says_the_same_greedily_and_by_chance() {
     for (temperature, top_p, top_k, seed, name) in
         [(0.0, 1.0, 0, 0, "greedy"), (0.9, 0.95, 40, 7, "sampled")]
     {
-        let ours = rust(Sampling { temperature, top_k, top_p }, seed);
+        let ours = rust(Sampling { temperature, top_k, top_p, ..Sampling::GREEDY }, seed);
         let sampling = nanoembed_sampling {
             temperature,
             top_p,

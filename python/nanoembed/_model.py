@@ -533,9 +533,13 @@ class Model:
         prompt: str | Sequence[Mapping[str, str]],
         *,
         max_tokens: int = 128,
-        temperature: float = 0.7,
-        top_k: int = 40,
-        top_p: float = 0.95,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
+        presence_penalty: float = 0.0,
+        frequency_penalty: float = 0.0,
         seed: int | None = None,
         stop: str | Iterable[str] = (),
         special_tokens: bool = False,
@@ -545,9 +549,16 @@ class Model:
         :param prompt: a text, or messages such as ``{"role": "user", "content": "…"}``, which are
             put in the form of the model's chat template, or of ChatML if it has none.
         :param max_tokens: how many tokens are added at most.
-        :param temperature: 0 always takes the likeliest token.
-        :param top_k: consider only so many of the likeliest tokens; 0 all.
-        :param top_p: consider only the likeliest tokens that together have this probability.
+        :param temperature: 0 always takes the likeliest token. ``None`` is the model's own here and
+            below (``generation_config.json``), or 0.7.
+        :param top_k: consider only so many of the likeliest tokens; 0 all; or 40.
+        :param top_p: consider only the likeliest tokens that together have this probability; or
+            0.95.
+        :param min_p: consider only tokens with this share of the likeliest one's probability; or 0.
+        :param repetition_penalty: makes tokens of the prompt and the text less likely; 1 changes
+            nothing; or 1.
+        :param presence_penalty: makes tokens of the text less likely, as with OpenAI.
+        :param frequency_penalty: the same for each time that they are there.
         :param seed: the same seed gives the same text; ``None`` is another one each time.
         :param stop: texts before the first of which it ends; they are not part of what is given.
         :param special_tokens: take special tokens that the text spells as such: for templates that
@@ -569,6 +580,10 @@ class Model:
                 "temperature": temperature,
                 "top_k": top_k,
                 "top_p": top_p,
+                "min_p": min_p,
+                "repetition_penalty": repetition_penalty,
+                "presence_penalty": presence_penalty,
+                "frequency_penalty": frequency_penalty,
                 "seed": random.getrandbits(32) if seed is None else seed,
                 "stop": [stop] if isinstance(stop, str) else list(stop),
             }

@@ -25,9 +25,13 @@ class Request(TypedDict):
     text: str | None
     messages: list[tuple[str, str]] | None
     max_tokens: int
-    temperature: float
-    top_k: int
-    top_p: float
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    repetition_penalty: float | None
+    presence_penalty: float
+    frequency_penalty: float
     seed: int
     stop: list[str]
 

@@ -24,11 +24,19 @@ pub(crate) struct Request {
     #[pyo3(item)]
     max_tokens: usize,
     #[pyo3(item)]
-    temperature: f32,
+    temperature: Option<f32>,
     #[pyo3(item)]
-    top_k: usize,
+    top_k: Option<usize>,
     #[pyo3(item)]
-    top_p: f32,
+    top_p: Option<f32>,
+    #[pyo3(item)]
+    min_p: Option<f32>,
+    #[pyo3(item)]
+    repetition_penalty: Option<f32>,
+    #[pyo3(item)]
+    presence_penalty: f32,
+    #[pyo3(item)]
+    frequency_penalty: f32,
     #[pyo3(item)]
     seed: u64,
     #[pyo3(item)]
@@ -36,12 +44,16 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    fn sampling(&self) -> Sampling {
-        Sampling::default()
+    /// The choice of tokens: the model's own but for what is asked for.
+    fn sampling(&self, own: Sampling) -> Sampling {
+        own.temperature(self.temperature.unwrap_or(own.temperature))
+            .top_k(self.top_k.unwrap_or(own.top_k))
+            .top_p(self.top_p.unwrap_or(own.top_p))
+            .min_p(self.min_p.unwrap_or(own.min_p))
+            .repetition_penalty(self.repetition_penalty.unwrap_or(own.repetition_penalty))
+            .presence_penalty(self.presence_penalty)
+            .frequency_penalty(self.frequency_penalty)
             .max_tokens(self.max_tokens)
-            .temperature(self.temperature)
-            .top_k(self.top_k)
-            .top_p(self.top_p)
             .seed(self.seed)
     }
 }
@@ -78,7 +90,7 @@ impl Pieces {
             (None, Some(text)) => Prompt::Text(text),
             (None, None) => Prompt::Chat(&messages),
         };
-        let sampling = request.sampling();
+        let sampling = request.sampling(borrowed.sampling());
         let pieces = py.detach(|| threads.install(|| borrowed.generate(prompt, sampling)));
         let pieces = pieces.or_exception(py)?.until(&request.stop);
         let state = State { pieces, _generator: generator };

@@ -82,8 +82,9 @@ impl Causal {
         if prompt.is_empty() || positions > self.positions() {
             return Err(ErrorKind::InvalidArgument.into());
         }
+        let sampling = Sampling { temperature, top_k, top_p, ..Sampling::GREEDY };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a seed")]
-        let sampler = Sampler::new(Sampling { temperature, top_k, top_p }, seed as u64)?;
+        let sampler = Sampler::new(sampling, seed as u64)?;
         let activations = if is_precise { Activations::Floats } else { Activations::Words };
         let plan = LlamaPlan { activations, ..LlamaPlan::new(TOKENS_AT_ONCE, positions) };
         let session = self.model.session(plan)?;

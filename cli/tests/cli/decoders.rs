@@ -167,6 +167,35 @@ fn settings_that_are_not_done_are_refused_by_name() {
 }
 
 #[test]
+fn tokens_are_chosen_as_the_folder_asks_for() {
+    let folder = folder("llama-llama3-scaling", |_| ());
+    let ids = |more: &[&str]| {
+        let form = ["generate", "-m", text(folder.path()), PROMPT, "--json", "-n", "10"];
+        let settings = ["--precise", "--seed", "1"];
+        objects(&stdout(&[&form[..], &settings, more].concat(), ""))[0]["ids"].clone()
+    };
+    let asks = |settings: Value| {
+        fs::write(folder.path().join("generation_config.json"), settings.to_string()).unwrap();
+    };
+    let (greedy, warm) = (expected("llama-llama3-scaling"), ids(&["--temperature", "5"]));
+    assert_ne!(greedy, warm);
+    asks(json!({"do_sample": false, "temperature": 5.0}));
+    assert_eq!(ids(&[]), greedy);
+    asks(json!({"do_sample": true, "temperature": 5.0}));
+    assert_eq!(ids(&[]), warm);
+    assert_eq!(ids(&["--temperature", "0"]), greedy);
+    assert_eq!(ids(&["--min-p", "1"]), greedy);
+    asks(json!({"temperature": 5.0, "top_k": 1}));
+    assert_eq!(ids(&[]), greedy);
+    assert_ne!(ids(&["--presence-penalty", "-100"]), greedy);
+    asks(json!({"num_beams": 4}));
+    let form = ["generate", "-m", text(folder.path()), PROMPT];
+    let error = failure(&form, b"", 1);
+    assert!(error.contains("error[208]") && error.contains("num_beams"), "{error}");
+    stdout(&["embed", "-m", text(folder.path()), PROMPT], "");
+}
+
+#[test]
 fn what_gguf_cannot_say_is_refused() {
     let yarn = json!({"rope_type": "yarn", "factor": 4.0, "truncate": false, "original_max_position_embeddings": 64});
     let folder = folder("llama-llama3-scaling", |it| it["rope_parameters"] = yarn);

@@ -9,6 +9,7 @@ use nanoembed_core::owned::folder::{MODULES, TokenizerConfig};
 use nanoembed_core::{ErrorKind, limit};
 
 use super::chat_template::ChatTemplate;
+use super::generation_settings::GenerationSettings;
 use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found, Purpose};
 use super::tokenizer::Tokenizer;
@@ -105,6 +106,11 @@ impl Bundle {
             "there is no tensor `{OUTPUT}`, and `tie_word_embeddings` does not say that the table of embeddings is the output layer"
         );
         Err(Error::input(ErrorKind::MissingTensor, message).at(self.settings.path().display()))
+    }
+
+    /// The sampling that the folder asks for.
+    pub(crate) fn generation_settings(&self) -> Result<GenerationSettings> {
+        GenerationSettings::from_folder(&self.folder)
     }
 
     /// The usual place of missing tensors.

@@ -11,6 +11,7 @@
 //! | `divisors` | divisors of a model's rotary frequencies |
 //! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
+//! | `generation_settings` | the sampling that files ask for |
 //! | `chat_template` | the template that turns messages into a prompt |
 //! | `tokenizer`, `spec`, `model_proto` | texts to ids and back |
 
@@ -20,6 +21,7 @@ pub(crate) mod config;
 pub(crate) mod divisors;
 mod ends;
 mod folder_tokenizer;
+pub(crate) mod generation_settings;
 pub mod gguf;
 pub mod hugging_face;
 pub mod model;

@@ -47,7 +47,7 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     limits.check_file_bytes(file.len(), &name_of(path))?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
     let source = Arc::new(Source::structure(name_of(path), structure));
-    let opened = LoadedModel::new(&source).and_then(|model| model.causal());
+    let opened = LoadedModel::new(&source).and_then(|model| model.causal_to_generate());
     let split = Kind::Core(ErrorKind::SplitFile);
     opened.map(|model| model.stored(file)).map_err(|error| match error.kind() == split {
         true => refuse(split, "is for models in one file, and this is a part of one")

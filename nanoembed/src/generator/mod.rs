@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `prompt` | texts to be continued |
 //! | `message`, `chat` | messages, and the prompt that they become |
-//! | `sampling` | the choice of the next token |
+//! | `sampling`, `penalties` | the choice of the next token |
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
 mod chat;
 mod memory;
 mod message;
+mod penalties;
 mod pieces;
 mod prompt;
 mod sampling;
@@ -158,6 +159,13 @@ impl Generator {
         self.0.causal.warnings()
     }
 
+    /// The sampling that the model's files ask for (`generation_config.json`, `general.sampling.*` in
+    /// GGUF), [`Sampling::default`] where they say nothing.
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
+        Sampling::from_settings(self.0.causal.generation())
+    }
+
     /// The most tokens that a prompt and its continuation can have together.
     #[must_use]
     pub fn positions(&self) -> usize {
@@ -231,7 +239,7 @@ impl Generator {
                 model.config().positions
             )));
         }
-        let sampler = sampling.sampler()?;
+        let (sampler, penalties) = (sampling.sampler()?, sampling.penalties(&ids));
         let mut session = self.session(positions)?;
         let vocabulary = model.config().vocabulary;
         let (mut logits, order) = (vec![0.0; vocabulary], vec![Scored::default(); vocabulary]);
@@ -249,7 +257,7 @@ impl Generator {
             }
         }
         let lengths = (ids.len(), sampling.max_tokens);
-        Pieces::new(causal, session, (sampler, logits, order), lengths).map_err(failed)
+        Pieces::new(causal, session, (sampler, penalties), (logits, order), lengths).map_err(failed)
     }
 
     /// Memory for a text of so many tokens.

@@ -7,6 +7,7 @@ use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::penalties::Penalties;
 use super::stops::Stops;
 use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
@@ -17,6 +18,7 @@ pub struct Pieces<'g> {
     causal: &'g Causal,
     session: CausalSession,
     sampler: Sampler,
+    penalties: Option<Penalties>,
     logits: Vec<f32>,
     order: Vec<Scored>,
     text: Continuation<'g, 'g>,
@@ -51,7 +53,8 @@ impl<'g> Pieces<'g> {
     pub(super) fn new(
         causal: &'g Causal,
         session: CausalSession,
-        (sampler, logits, order): (Sampler, Vec<f32>, Vec<Scored>),
+        (sampler, penalties): (Sampler, Option<Penalties>),
+        (logits, order): (Vec<f32>, Vec<Scored>),
         (prompt_tokens, max_tokens): (usize, usize),
     ) -> std::result::Result<Self, CoreError> {
         let other = CoreError::without_offset(ErrorKind::UnsupportedTokenizer);
@@ -61,6 +64,7 @@ impl<'g> Pieces<'g> {
             causal,
             session,
             sampler,
+            penalties,
             logits,
             order,
             text,
@@ -127,7 +131,7 @@ impl<'g> Pieces<'g> {
 
     /// The text of the next token, which may be empty; `None` after the last.
     fn next_token(&mut self) -> Result<Option<String>, CoreError> {
-        let Self { causal, session, sampler, logits, order, text, ids, .. } = self;
+        let Self { causal, session, sampler, penalties, logits, order, text, ids, .. } = self;
         let mut piece = String::new();
         let mut say = |part: &str| {
             piece.push_str(part);
@@ -142,10 +146,16 @@ impl<'g> Pieces<'g> {
             if let (State::Pending, Some(last)) = (self.state, ids.last()) {
                 model.forward(session, &[*last], Output::LastLogits(logits))?;
             }
+            if let Some(penalties) = penalties {
+                penalties.apply(logits);
+            }
             let next = sampler.next(logits, order)?;
             if !model.tokenizer.is_end(next) {
                 self.state = State::Pending;
                 ids.push(next);
+                if let Some(penalties) = penalties {
+                    penalties.add(next);
+                }
                 text.token(next, &mut say)?;
                 return Ok(Some(piece));
             }

@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use nanoembed_core::model::llama::{self, Sampler};
 
+use super::penalties::Penalties;
+use crate::causal::generation_settings::GenerationSettings;
 use crate::error::{Error, Result};
 
 /// The choice of the next token, and the most tokens.
@@ -16,6 +18,14 @@ pub struct Sampling {
     pub top_k: usize,
     /// Consider only the likeliest tokens that together have this probability.
     pub top_p: f32,
+    /// Consider only tokens that have at least this share of the likeliest one's probability; 0: all.
+    pub min_p: f32,
+    /// Makes tokens of the prompt and the continuation less likely, as in transformers; 1: no change.
+    pub repetition_penalty: f32,
+    /// Reduces the logits of tokens of the continuation, as with OpenAI; 0: no change.
+    pub presence_penalty: f32,
+    /// The same for each time that they are there.
+    pub frequency_penalty: f32,
     /// The same seed gives the same text.
     pub seed: u64,
     /// The most tokens that are added.
@@ -24,7 +34,17 @@ pub struct Sampling {
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { temperature: 0.7, top_k: 40, top_p: 0.95, seed: 0, max_tokens: 128 }
+        Self {
+            temperature: 0.7,
+            top_k: 40,
+            top_p: 0.95,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            presence_penalty: 0.0,
+            frequency_penalty: 0.0,
+            seed: 0,
+            max_tokens: 128,
+        }
     }
 }
 
@@ -59,6 +79,31 @@ impl Sampling {
         Self { top_p, ..self }
     }
 
+    /// The same considering only tokens that have at least this share of the likeliest one's
+    /// probability.
+    #[must_use]
+    pub const fn min_p(self, min_p: f32) -> Self {
+        Self { min_p, ..self }
+    }
+
+    /// The same with this penalty of tokens of the prompt and the continuation.
+    #[must_use]
+    pub const fn repetition_penalty(self, repetition_penalty: f32) -> Self {
+        Self { repetition_penalty, ..self }
+    }
+
+    /// The same with this penalty of tokens of the continuation.
+    #[must_use]
+    pub const fn presence_penalty(self, presence_penalty: f32) -> Self {
+        Self { presence_penalty, ..self }
+    }
+
+    /// The same with this penalty of tokens of the continuation, for each time that they are there.
+    #[must_use]
+    pub const fn frequency_penalty(self, frequency_penalty: f32) -> Self {
+        Self { frequency_penalty, ..self }
+    }
+
     /// The same with this seed.
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
@@ -71,9 +116,29 @@ impl Sampling {
         Self { max_tokens, ..self }
     }
 
-    /// The sampler, unless a probability or the temperature is none.
+    /// The sampling that a model's files ask for.
+    pub(super) fn from_settings(settings: &GenerationSettings) -> Self {
+        let usual = Self::default();
+        Self {
+            temperature: settings.temperature.unwrap_or(usual.temperature),
+            top_k: settings.top_k.unwrap_or(usual.top_k),
+            top_p: settings.top_p.unwrap_or(usual.top_p),
+            min_p: settings.min_p.unwrap_or(usual.min_p),
+            repetition_penalty: settings.repetition_penalty.unwrap_or(usual.repetition_penalty),
+            ..usual
+        }
+    }
+
+    /// The penalties after a prompt; `None` if they change nothing.
+    pub(super) fn penalties(&self, prompt: &[u32]) -> Option<Penalties> {
+        let Self { repetition_penalty, presence_penalty, frequency_penalty, .. } = *self;
+        let given = [repetition_penalty, presence_penalty, frequency_penalty];
+        (given != [1.0, 0.0, 0.0]).then(|| Penalties::new(given, prompt))
+    }
+
+    /// The sampler, unless a probability, a penalty or the temperature is none.
     pub(super) fn sampler(&self) -> Result<Sampler> {
-        let Self { temperature, top_k, top_p, seed, .. } = *self;
+        let Self { temperature, top_k, top_p, min_p, seed, .. } = *self;
         let refuse = |name, message: &str| Err(Error::argument(name, message));
         if !(temperature.is_finite() && temperature >= 0.0) {
             return refuse("temperature", "is no number from 0 on");
@@ -81,7 +146,19 @@ impl Sampling {
         if !(0.0..=1.0).contains(&top_p) {
             return refuse("top_p", "is no number from 0 to 1");
         }
-        Sampler::new(llama::Sampling { temperature, top_k, top_p }, seed)
+        if !(0.0..=1.0).contains(&min_p) {
+            return refuse("min_p", "is no number from 0 to 1");
+        }
+        if !(self.repetition_penalty.is_finite() && self.repetition_penalty > 0.0) {
+            return refuse("repetition_penalty", "is no number above 0");
+        }
+        if !self.presence_penalty.is_finite() {
+            return refuse("presence_penalty", "is no number");
+        }
+        if !self.frequency_penalty.is_finite() {
+            return refuse("frequency_penalty", "is no number");
+        }
+        Sampler::new(llama::Sampling { temperature, top_k, top_p, min_p }, seed)
             .map_err(|error| Error::usage(format!("the sampling: {}", error.message())))
     }
 }

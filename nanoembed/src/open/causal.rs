@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nanoembed_core::Error as CoreError;
 
 use super::source::Source;
+use crate::causal::generation_settings::GenerationSettings;
 use crate::causal::model::CausalModel;
 use crate::error::Error;
 use crate::files::on_disk::OnDisk;
@@ -15,18 +16,30 @@ pub(crate) struct Causal {
     name: String,
     /// `None` for a model whose weights are read from disk, which keeps no other memory of its file.
     source: Option<Arc<Source>>,
+    generation: GenerationSettings,
 }
 
 impl Causal {
     /// The causal model in `source`.
     pub(crate) fn new(model: CausalModel, source: Arc<Source>) -> Self {
-        Self { model, name: source.name().to_owned(), source: Some(source) }
+        let (name, generation) = (source.name().to_owned(), GenerationSettings::default());
+        Self { model, name, source: Some(source), generation }
     }
 
     /// The same with weights that are read from `file`, the file that it was opened from, whenever
     /// they are needed. The memory that it was opened in is freed.
     pub(crate) fn stored(self, file: OnDisk) -> Self {
-        Self { model: self.model.stored(file), name: self.name, source: None }
+        Self { model: self.model.stored(file), source: None, ..self }
+    }
+
+    /// The same with the sampling that its files ask for.
+    pub(super) fn with_generation(self, generation: GenerationSettings) -> Self {
+        Self { generation, ..self }
+    }
+
+    /// The sampling that its files ask for.
+    pub(crate) const fn generation(&self) -> &GenerationSettings {
+        &self.generation
     }
 
     pub(crate) const fn model(&self) -> &CausalModel {

@@ -14,6 +14,7 @@ use super::described_model::DescribedModel;
 use super::source::{Content, Source};
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
+use crate::causal::generation_settings::GenerationSettings;
 use crate::causal::model::Found;
 use crate::causal::tokenizer::Tokenizer;
 use crate::causal::weights::ModelWeights;
@@ -154,10 +155,19 @@ impl<'f> LoadedModel<'f> {
     /// The model that continues texts, to continue them.
     pub(crate) fn causal_to_generate(&self) -> Result<Causal> {
         let causal = self.causal()?;
-        if let Parsed::Bundle(bundle) = &self.parsed {
-            bundle.check_output(causal.model())?;
-        }
-        Ok(causal)
+        let generation = match &self.parsed {
+            Parsed::Bundle(bundle) => {
+                bundle.check_output(causal.model())?;
+                bundle.generation_settings()?
+            }
+            Parsed::Model(_, model) => match &**model {
+                ModelSource::Gguf(gguf) => GenerationSettings::from_gguf(gguf)
+                    .map_err(|error| error.at(self.source.name()))?,
+                _ => GenerationSettings::default(),
+            },
+            _ => GenerationSettings::default(),
+        };
+        Ok(causal.with_generation(generation))
     }
 
     /// The model that continues texts.

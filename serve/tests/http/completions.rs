@@ -204,12 +204,7 @@ fn what_is_not_supported_is_refused_by_name() {
         (CHAT, with(&chat, json!({"tools": []})), "unknown field `tools`", None),
         (CHAT, with(&chat, json!({"n": 2})), "`n` is 2, and can only be 1 here", Some("n")),
         (CHAT, with(&chat, json!({"logprobs": true})), "`logprobs` is true", Some("logprobs")),
-        (
-            CHAT,
-            with(&chat, json!({"presence_penalty": 0.5})),
-            "`presence_penalty` is 0.5",
-            Some("presence_penalty"),
-        ),
+        (CHAT, with(&chat, json!({"logit_bias": {}})), "logit_bias", None),
         (
             CHAT,
             with(&chat, json!({"frequency_penalty": -1})),

@@ -12,11 +12,14 @@ pub struct Sampling {
     pub top_k: usize,
     /// The total probability of the most likely tokens that are considered; 1 for all.
     pub top_p: f32,
+    /// The probability of the least likely token that is considered, as a share of that of the most
+    /// likely one; 0 for all.
+    pub min_p: f32,
 }
 
 impl Sampling {
     /// Always takes the most likely token.
-    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0 };
+    pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0, min_p: 0.0 };
 }
 
 /// Samples tokens; the same seed and logits give the same tokens.
@@ -31,12 +34,13 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or NaN, or a `top_p`
-    /// outside 0 … 1.
+    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or NaN, or a `top_p` or
+    /// `min_p` outside 0 … 1.
     pub fn new(sampling: Sampling, seed: u64) -> Result<Self> {
         let is_sound = sampling.temperature >= 0.0
             && sampling.temperature.is_finite()
-            && (0.0..=1.0).contains(&sampling.top_p);
+            && (0.0..=1.0).contains(&sampling.top_p)
+            && (0.0..=1.0).contains(&sampling.min_p);
         if is_sound {
             Ok(Self { sampling, state: seed })
         } else {
@@ -57,7 +61,7 @@ impl Sampler {
                 best = (logit, id);
             }
         }
-        let Sampling { temperature, top_k, top_p } = self.sampling;
+        let Sampling { temperature, top_k, top_p, min_p } = self.sampling;
         if temperature == 0.0 {
             return Ok(best.1);
         }
@@ -76,10 +80,12 @@ impl Sampler {
         let total: f32 = order.iter().map(|token| likelihood(token.score)).sum();
         let (mut sum, mut count) = (0.0, 0);
         for token in order {
-            if count > 0 && sum >= top_p * total {
+            // The most likely token has the likelihood 1.
+            let likelihood = likelihood(token.score);
+            if count > 0 && (sum >= top_p * total || likelihood < min_p) {
                 break;
             }
-            sum += likelihood(token.score);
+            sum += likelihood;
             count += 1;
         }
         let mut point = self.random() * sum;
@@ -117,7 +123,7 @@ mod tests {
 
     #[test]
     fn frequencies_follow_the_probabilities() {
-        let sampling = Sampling { temperature: 1.0, top_k: 0, top_p: 1.0 };
+        let sampling = Sampling { temperature: 1.0, ..Sampling::GREEDY };
         let mut sampler = Sampler::new(sampling, 7).unwrap();
         let logits = [libm::logf(0.5), libm::logf(0.3), libm::logf(0.2)];
         let (mut order, mut counts) = ([Scored::default(); 3], [0_u32; 3]);
@@ -134,8 +140,16 @@ mod tests {
     fn unlikely_tokens_can_be_left_out() {
         let logits = [1.0, 4.0, 2.0, 3.0];
         let mut order = [Scored::default(); 4];
-        for (top_k, top_p, allowed) in [(2, 1.0, [1, 3]), (0, 0.7, [1, 3]), (1, 0.0, [1, 1])] {
-            let sampling = Sampling { temperature: 2.0, top_k, top_p };
+        // At this temperature the likelihoods are e^-1.5, 1, e^-1 and e^-0.5 = 0.61.
+        for (top_k, top_p, min_p, allowed) in [
+            (2, 1.0, 0.0, [1, 3]),
+            (0, 0.7, 0.0, [1, 3]),
+            (1, 0.0, 0.0, [1, 1]),
+            (0, 1.0, 0.6, [1, 3]),
+            (0, 1.0, 0.61, [1, 1]),
+            (0, 1.0, 1.0, [1, 1]),
+        ] {
+            let sampling = Sampling { temperature: 2.0, top_k, top_p, min_p };
             let mut sampler = Sampler::new(sampling, 3).unwrap();
             for _ in 0..200 {
                 assert!(allowed.contains(&sampler.next(&logits, &mut order).unwrap()));

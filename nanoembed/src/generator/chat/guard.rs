@@ -58,7 +58,7 @@ pub(super) fn guarded(source: &str) -> Result<String, Refused> {
         let tag = &joined(tag);
         match tag.strip_prefix("{%") {
             Some(_) if end.is_some() => {
-                guarded.push_str(&guarded_tag(tag).map_err(|it| refuse(&it))?)
+                guarded.push_str(&guarded_tag(tag).map_err(|it| refuse(&it))?);
             }
             _ => guarded.push_str(tag),
         }

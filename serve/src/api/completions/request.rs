@@ -1,21 +1,20 @@
 //! The members of requests.
 
-use nanoembed::Sampling;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Completion;
 use super::answer::Form;
 use super::message::Message;
-use super::wanted::{Text, Wanted};
+use super::wanted::{Choice, Text, Wanted};
 use crate::api::failure::Failure;
 use crate::api::input::Input;
 
 /// The most texts that end a continuation: each is looked for after every token.
 const MOST_STOPS: usize = 16;
 
-/// A request with the members of its own endpoint and those that both have. `top_k` is that of other
-/// servers.
+/// A request with the members of its own endpoint and those that both have. `top_k`, `min_p` and
+/// `repetition_penalty` are those of other servers.
 macro_rules! request {
     ($(#[$doc:meta])* $name:ident { $($own:tt)* }) => {
         $(#[$doc])*
@@ -28,6 +27,8 @@ macro_rules! request {
             temperature: Option<f32>,
             top_p: Option<f32>,
             top_k: Option<usize>,
+            min_p: Option<f32>,
+            repetition_penalty: Option<f32>,
             seed: Option<u64>,
             stop: Option<Stop>,
             stream: Option<bool>,
@@ -44,14 +45,16 @@ macro_rules! request {
             /// The continuation of `text` that the members ask for.
             fn of(self, text: Text, max_tokens: Option<usize>) -> Result<Wanted, Failure> {
                 only("n", self.n, 1)?;
-                only("presence_penalty", self.presence_penalty, 0.0)?;
-                only("frequency_penalty", self.frequency_penalty, 0.0)?;
-                let usual = Sampling::default();
-                let sampling = usual
-                    .temperature(self.temperature.unwrap_or(usual.temperature))
-                    .top_p(self.top_p.unwrap_or(usual.top_p))
-                    .top_k(self.top_k.unwrap_or(usual.top_k))
-                    .seed(self.seed.unwrap_or_else(Sampling::random_seed));
+                let sampling = Choice {
+                    temperature: self.temperature,
+                    top_p: self.top_p,
+                    top_k: self.top_k,
+                    min_p: self.min_p,
+                    repetition_penalty: self.repetition_penalty,
+                    presence_penalty: self.presence_penalty,
+                    frequency_penalty: self.frequency_penalty,
+                    seed: self.seed,
+                };
                 let is_streamed = self.stream.unwrap_or_default();
                 let includes_usage = includes_usage(self.stream_options, is_streamed)?;
                 let stops = stops(self.stop)?;
