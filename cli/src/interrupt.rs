@@ -24,9 +24,13 @@ pub(crate) fn clean_up_when_interrupted() {
 }
 
 /// The next interruption calls `end`; the one after it ends the process.
-#[cfg(feature = "serve")]
 pub(crate) fn end_by(end: impl FnOnce() + Send + 'static) {
     *END.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
+}
+
+/// The next interruption ends the process again.
+pub(crate) fn end_as_usual() {
+    *END.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// Calls `act` when one of them comes. Without a handler the system's own applies, which ends
