@@ -194,6 +194,18 @@ fn models_do_what_they_are_made_for() {
 }
 
 #[test]
+fn penalties_of_a_request_are_those_of_the_library() {
+    let server = start_with(&[LLAMA], Options::default());
+    let sampling = Sampling::greedy().max_tokens(20).presence_penalty(3.0);
+    let sampling = sampling.frequency_penalty(-0.5).repetition_penalty(1.25).min_p(0.1);
+    let (text, ..) = expected(Prompt::WithSpecialTokens("the weather"), sampling, &[]);
+    let body = json!({"prompt": "the weather", "temperature": 0, "max_tokens": 20,
+        "presence_penalty": 3, "frequency_penalty": -0.5, "repetition_penalty": 1.25, "min_p": 0.1});
+    let answer = server.ok(TEXT, &body);
+    assert_eq!(answer["choices"][0]["text"], json!(text));
+}
+
+#[test]
 fn what_is_not_supported_is_refused_by_name() {
     let server = start_with(&[LLAMA, PLAIN], Options::default());
     let chat = json!({"messages": [{"role": "user", "content": "a"}]});
@@ -207,9 +219,9 @@ fn what_is_not_supported_is_refused_by_name() {
         (CHAT, with(&chat, json!({"logit_bias": {}})), "logit_bias", None),
         (
             CHAT,
-            with(&chat, json!({"frequency_penalty": -1})),
-            "`frequency_penalty` is -1",
-            Some("frequency_penalty"),
+            with(&chat, json!({"repetition_penalty": 0})),
+            "`repetition_penalty` is no number above 0",
+            Some("repetition_penalty"),
         ),
         (
             CHAT,
@@ -259,6 +271,7 @@ fn what_is_not_supported_is_refused_by_name() {
             Some("temperature"),
         ),
         (CHAT, with(&chat, json!({"top_p": 1.5})), "`top_p` is no number", Some("top_p")),
+        (CHAT, with(&chat, json!({"min_p": 2})), "`min_p` is no number", Some("min_p")),
         (CHAT, with(&chat, json!({"stop": [""]})), "`stop` has an empty text", Some("stop")),
         (CHAT, with(&chat, json!({"stop": stops})), "`stop` has 17 texts", Some("stop")),
         (CHAT, with(&chat, json!({"stop": 1})), "`stop` is a text, or an array of texts", None),
