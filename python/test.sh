@@ -27,25 +27,28 @@ python=${PYTHON:-python3}
     exit 0
 }
 
-# Makes the environment `python-NAME-…` in the cache with what pip installs of these arguments, once for each text of them.
-# Its folder is in $made then.
+# Makes the environment `python-NAME-…` in the cache with packages, once for each list of them. Its folder is in $made then.
 environment() {
-    made=$cache/python-$1-$({ "$python" --version; echo "$2"; } | sha256sum | cut -c1-16)
+    local package
+    made=$cache/python-$1-$({ "$python" --version; echo "${@:2}"; } | sha256sum | cut -c1-16)
     [ ! -f "$made/complete" ] || return 0
     say "$1"
     rm -rf "$made"
     "$python" -m venv "$made"
-    retry "$made/bin/python" -m pip install --quiet "${@:3}" || {
-        unavailable "Python packages"
-        skip "python: Python packages ($1)"
-        exit 0
-    }
+    # One by one, so that what is said of one that is missing names it.
+    for package in "${@:2}"; do
+        retry "$made/bin/python" -m pip install --quiet "$package" || {
+            unavailable "Python packages"
+            skip "python: Python packages ($package)"
+            exit 0
+        }
+    done
     touch "$made/complete"
 }
 
 # What pyproject.toml asks of who builds.
 maturin=$(sed -n 's/^requires = \["\(.*\)"\]$/\1/p' pyproject.toml)
-environment maturin "$maturin" "$maturin"
+environment maturin "$maturin"
 build=$made
 
 say "the source distribution"
@@ -68,7 +71,8 @@ ls -l dist
 if [ "${1-}" = wheel ]; then exit 0; fi
 wheel=$(ls "$PWD"/dist/*.whl)
 
-environment packages "$(cat tests/requirements.txt)" --requirement tests/requirements.txt
+mapfile -t packages <tests/requirements.txt
+environment packages "${packages[@]}"
 tools=$made
 
 cargo clippy --release --quiet -- -D warnings
