@@ -74,10 +74,10 @@ fn start_of_tag(text: &str) -> Option<usize> {
     text.match_indices('{').map(|(at, _)| at).find(is_tag)
 }
 
-/// The end of a tag that begins `text`, behind its closing bracket; `None` if it has none.
+/// The end of a tag that begins `text`, after its closing bracket; `None` if it has none.
 fn end_of_tag(text: &str, closing: &str) -> Result<Option<usize>, &'static str> {
     let mut depth = 0_usize;
-    for token in Tokens::of(text, 2) {
+    for token in Tokens::new(text, 2) {
         match token {
             Token { text: _, at, is_text: false }
                 if depth == 0 && rest(text, at).starts_with(closing) =>
@@ -104,7 +104,7 @@ fn joined(tag: &str) -> Cow<'_, str> {
     }
     let mut joined = String::with_capacity(tag.len());
     let mut end = 0;
-    for token in Tokens::of(tag, 2).filter(|token| token.is_text) {
+    for token in Tokens::new(tag, 2).filter(|token| token.is_text) {
         joined.push_str(tag.get(end..token.at).unwrap_or_default());
         let mut chars = token.text.chars();
         while let Some(c) = chars.next() {
@@ -161,7 +161,7 @@ fn guarded_tag(tag: &str) -> Result<String, String> {
                 .map(|name| format!("{{% set {name} = {STORED}({name}) {close}"));
             Ok([tag.to_owned()].into_iter().chain(stored).collect())
         }
-        "for" if Tokens::of(body, 0).any(|token| token.text == "recursive" && !token.is_text) => {
+        "for" if Tokens::new(body, 0).any(|token| token.text == "recursive" && !token.is_text) => {
             Err("recursive".into())
         }
         known if TAGS.contains(&known) => Ok(tag.to_owned()),
@@ -172,7 +172,7 @@ fn guarded_tag(tag: &str) -> Result<String, String> {
 /// The place of the sign between a variable and its value.
 fn equals_sign(body: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    for token in Tokens::of(body, 0) {
+    for token in Tokens::new(body, 0) {
         match token.text {
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth = depth.saturating_sub(1),
@@ -187,7 +187,7 @@ fn equals_sign(body: &str) -> Option<usize> {
 fn parameters(body: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let (mut depth, mut is_expected) = (0_usize, false);
-    for token in Tokens::of(body, 0) {
+    for token in Tokens::new(body, 0) {
         match token.text {
             "(" | "[" | "{" => {
                 depth += 1;
@@ -219,7 +219,7 @@ struct Token<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    const fn of(text: &'t str, at: usize) -> Self {
+    const fn new(text: &'t str, at: usize) -> Self {
         Self { text, at }
     }
 }
