@@ -69,12 +69,12 @@ done(async () => {
 const EXPECTED_INLINE = { main: 50, inspect: 2, worker: 50, causal: [3, 3], seen: [2, true] };
 
 beforeAll(async () => {
-  project = newProject({
+  project = (await newProject({
     "app.js": APP,
     "inline.js": INLINE,
     "words.fifu": bytes("finalfusion", "explicit.fifu"),
     "index.html": '<!doctype html><script type="module" src="./app.js"></script>',
-  })!;
+  }))!;
   if (executablePath) browser = await launch();
 });
 afterAll(async () => {
