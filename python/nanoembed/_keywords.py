@@ -76,3 +76,10 @@ def is_strict(on_error: str) -> bool:
     if on_error not in ("raise", "null"):
         raise ValueError(f"on_error={on_error!r} is not 'raise' or 'null'")
     return on_error == "raise"
+
+
+def check_counts(**counts: int | None) -> None:
+    """Refuses counts below 1, by their names."""
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ValueError(f"{name}={count} is not 1 or more")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._keywords import check_counts
 from ._similarity import similarity
 
 Scores = npt.NDArray[np.float32]
@@ -99,9 +100,7 @@ def semantic_search(
 
     :param query_chunk_size: for how many questions there are scores in memory at a time.
     """
-    for name, count in (("query_chunk_size", query_chunk_size), ("top_k", top_k)):
-        if count < 1:
-            raise ValueError(f"{name}={count} is not 1 or more")
+    check_counts(query_chunk_size=query_chunk_size, top_k=top_k)
     queries = np.atleast_2d(np.asarray(query_embeddings))
     corpus = np.atleast_2d(np.asarray(corpus_embeddings))
     found: list[list[dict[str, int | float]]] = []

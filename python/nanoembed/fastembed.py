@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ._keywords import before_texts
+from ._keywords import before_texts, check_counts
 from ._model import BUILT_IN, Model
 from ._st_keywords import path_of
 
@@ -37,8 +37,7 @@ T = TypeVar("T")
 
 
 def _batches(texts: str | Iterable[str], size: int) -> Iterator[list[str]]:
-    if size < 1:
-        raise ValueError(f"batch_size={size} is not 1 or more")
+    check_counts(batch_size=size)
     rest = iter([texts] if isinstance(texts, str) else texts)
     while batch := list(islice(rest, size)):
         yield batch

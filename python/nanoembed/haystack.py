@@ -12,6 +12,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from ._keywords import check_counts
 from ._model import Model
 
 
@@ -60,7 +61,8 @@ class NanoembedRanker(_Component):
     def __init__(self, path: str, top_k: int | None = None, threads: int | None = None) -> None:
         # `component` makes another class of this one, which `super()` does not know.
         _Component.__init__(self, path, threads)
-        self.top_k = _checked(top_k)
+        check_counts(top_k=top_k)
+        self.top_k = top_k
 
     def to_dict(self) -> dict[str, Any]:
         """The component as Haystack writes it."""
@@ -69,12 +71,7 @@ class NanoembedRanker(_Component):
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, Any]:
         """``documents``: the best ones, each with its score."""
+        check_counts(top_k=top_k)
         texts = [it.content or "" for it in documents]
-        ranks = self._model.rerank(query, texts, k=_checked(top_k) or self.top_k)
+        ranks = self._model.rerank(query, texts, k=top_k or self.top_k)
         return {"documents": [replace(documents[it.index], score=it.score) for it in ranks]}
-
-
-def _checked(top_k: int | None) -> int | None:
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k={top_k} is not 1 or more")
-    return top_k

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._keywords import check_counts
 from ._model import Model, given_or_opened
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class NanoembedReranker(BaseDocumentCompressor):
     top_n: int | None
 
     def __init__(self, model: Model | Any, *, top_n: int | None = None, **options: Any) -> None:
-        if top_n is not None and top_n < 1:
-            raise ValueError(f"top_n={top_n} is not 1 or more")
+        check_counts(top_n=top_n)
         super().__init__(model=given_or_opened(model, options), top_n=top_n)
 
     def compress_documents(

@@ -15,6 +15,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
+from ._keywords import check_counts
 from ._model import Model, given_or_opened
 
 
@@ -53,8 +54,7 @@ class NanoembedReranker(BaseNodePostprocessor):
     _model: Model = PrivateAttr()
 
     def __init__(self, model: Model | Any, *, top_n: int | None = None, **options: Any) -> None:
-        if top_n is not None and top_n < 1:
-            raise ValueError(f"top_n={top_n} is not 1 or more")
+        check_counts(top_n=top_n)
         super().__init__()
         self.top_n = top_n
         self._model = given_or_opened(model, options)
