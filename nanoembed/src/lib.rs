@@ -125,7 +125,10 @@ pub use error::{Error, Kind, Result};
 pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
 pub use folder::prompts::{Prefix, Similarity};
-pub use generator::{FinishReason, Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
+pub use generator::{
+    FinishReason, GenerationSettings, Generator, GeneratorOptions, Message, Pieces, Prompt,
+    Sampling,
+};
 pub use half::f16;
 pub use limits::Limits;
 pub use model::{Model, ModelOptions};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nanoembed::{Generator, Message, Prompt, Sampling};
+use nanoembed::{GenerationSettings, Generator, Message, Prompt, Sampling};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
@@ -46,15 +46,16 @@ pub(crate) struct Request {
 impl Request {
     /// The choice of tokens: the model's own but for what is asked for.
     fn sampling(&self, own: Sampling) -> Sampling {
-        own.temperature(self.temperature.unwrap_or(own.temperature))
-            .top_k(self.top_k.unwrap_or(own.top_k))
-            .top_p(self.top_p.unwrap_or(own.top_p))
-            .min_p(self.min_p.unwrap_or(own.min_p))
-            .repetition_penalty(self.repetition_penalty.unwrap_or(own.repetition_penalty))
-            .presence_penalty(self.presence_penalty)
-            .frequency_penalty(self.frequency_penalty)
-            .max_tokens(self.max_tokens)
-            .seed(self.seed)
+        let asked = GenerationSettings {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            presence_penalty: Some(self.presence_penalty),
+            frequency_penalty: Some(self.frequency_penalty),
+        };
+        own.with(&asked).max_tokens(self.max_tokens).seed(self.seed)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How similar passages are by the similarities of their parts.
+//! The similarity of a passage with a query, from those of its parts.
 //!
 //! A part further down is only one of many, so that the best of them is similar to a query more often
 //! by chance, and it lacks what the beginning says of the whole. It counts half a standard deviation

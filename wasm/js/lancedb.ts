@@ -11,8 +11,7 @@ import type { Address } from "./source.js";
 
 export interface NanoembedFunctionOptions {
   /**
-   * The address of a sentence model, which the table keeps: what `load` takes as one. `"$var:NAME"` is LanceDB's variable of this
-   * name.
+   * The address of a sentence model, as `load` takes it. The table keeps it. `"$var:NAME"` is LanceDB's variable of this name.
    */
   path: string | Address;
 }

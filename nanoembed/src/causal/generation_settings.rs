@@ -20,15 +20,18 @@ use crate::error::{Error, Result};
 use crate::folder::json_file::read_json;
 use crate::folder::settings_rule::unsupported;
 
-/// The sampling that a model's files ask for; `None` where they say nothing.
+/// Settings of sampling as a model's files, or a user, ask for them; `None` where they say nothing.
+/// The fields are those of [`Sampling`](crate::Sampling).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct GenerationSettings {
-    /// 0 for a model whose most likely token is to be taken.
-    pub(crate) temperature: Option<f32>,
-    pub(crate) top_k: Option<usize>,
-    pub(crate) top_p: Option<f32>,
-    pub(crate) min_p: Option<f32>,
-    pub(crate) repetition_penalty: Option<f32>,
+#[expect(missing_docs, reason = "as in `Sampling`")]
+pub struct GenerationSettings {
+    pub temperature: Option<f32>,
+    pub top_k: Option<usize>,
+    pub top_p: Option<f32>,
+    pub min_p: Option<f32>,
+    pub repetition_penalty: Option<f32>,
+    pub presence_penalty: Option<f32>,
+    pub frequency_penalty: Option<f32>,
 }
 
 /// The file.
@@ -120,6 +123,7 @@ impl GenerationSettings {
                 "repetition_penalty",
                 number("repetition_penalty", f64::MAX)?,
             )?,
+            ..Self::default()
         })
     }
 
@@ -168,6 +172,7 @@ impl GenerationSettings {
             top_p: number("top_p", 1.0)?,
             min_p: number("min_p", 1.0)?,
             repetition_penalty: positive("general.sampling.penalty_repeat", repetition)?,
+            ..Self::default()
         })
     }
 }
@@ -232,6 +237,7 @@ mod tests {
             top_p: Some(0.95),
             min_p: Some(0.0),
             repetition_penalty: Some(1.05),
+            ..GenerationSettings::default()
         };
         assert_eq!(read(settings).unwrap(), expected);
         assert_eq!(read(json!({})).unwrap(), GenerationSettings::default());

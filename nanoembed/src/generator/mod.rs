@@ -37,6 +37,7 @@ use crate::open::reading::Reading;
 use crate::open::source::Source;
 use crate::progress::Observer;
 
+pub use crate::causal::generation_settings::GenerationSettings;
 pub use message::Message;
 pub use pieces::{FinishReason, Pieces};
 pub use prompt::Prompt;
@@ -163,7 +164,7 @@ impl Generator {
     /// GGUF), [`Sampling::default`] where they say nothing.
     #[must_use]
     pub fn sampling(&self) -> Sampling {
-        Sampling::from_settings(self.0.causal.generation())
+        Sampling::default().with(self.0.causal.generation())
     }
 
     /// The most tokens that a prompt and its continuation can have together.

@@ -20,11 +20,12 @@ pub struct Sampling {
     pub top_p: f32,
     /// Consider only tokens that have at least this share of the likeliest one's probability; 0: all.
     pub min_p: f32,
-    /// Makes tokens of the prompt and the continuation less likely, as in transformers; 1: no change.
+    /// Above 1, tokens that are in the prompt or the continuation become less likely, as in
+    /// transformers; 1: no change.
     pub repetition_penalty: f32,
-    /// Reduces the logits of tokens of the continuation, as with OpenAI; 0: no change.
+    /// Taken from the logits of tokens that are in the continuation, as OpenAI has it; 0: no change.
     pub presence_penalty: f32,
-    /// The same for each time that they are there.
+    /// Taken from these logits once for each time that the token is there.
     pub frequency_penalty: f32,
     /// The same seed gives the same text.
     pub seed: u64,
@@ -49,6 +50,9 @@ impl Default for Sampling {
 }
 
 impl Sampling {
+    /// The most tokens of an answer, unless its user says how many: memory for them is taken at once.
+    pub const ANSWER_TOKENS: usize = 4096;
+
     /// A seed that differs each time, and is small enough to be typed.
     #[must_use]
     pub fn random_seed() -> u64 {
@@ -86,19 +90,19 @@ impl Sampling {
         Self { min_p, ..self }
     }
 
-    /// The same with this penalty of tokens of the prompt and the continuation.
+    /// The same with this penalty for tokens that are in the prompt or the continuation.
     #[must_use]
     pub const fn repetition_penalty(self, repetition_penalty: f32) -> Self {
         Self { repetition_penalty, ..self }
     }
 
-    /// The same with this penalty of tokens of the continuation.
+    /// The same with this penalty for tokens that are in the continuation.
     #[must_use]
     pub const fn presence_penalty(self, presence_penalty: f32) -> Self {
         Self { presence_penalty, ..self }
     }
 
-    /// The same with this penalty of tokens of the continuation, for each time that they are there.
+    /// The same with this penalty for each time that a token is in the continuation.
     #[must_use]
     pub const fn frequency_penalty(self, frequency_penalty: f32) -> Self {
         Self { frequency_penalty, ..self }
@@ -116,16 +120,18 @@ impl Sampling {
         Self { max_tokens, ..self }
     }
 
-    /// The sampling that a model's files ask for.
-    pub(super) fn from_settings(settings: &GenerationSettings) -> Self {
-        let usual = Self::default();
+    /// The same but for what `settings` say.
+    #[must_use]
+    pub fn with(self, settings: &GenerationSettings) -> Self {
         Self {
-            temperature: settings.temperature.unwrap_or(usual.temperature),
-            top_k: settings.top_k.unwrap_or(usual.top_k),
-            top_p: settings.top_p.unwrap_or(usual.top_p),
-            min_p: settings.min_p.unwrap_or(usual.min_p),
-            repetition_penalty: settings.repetition_penalty.unwrap_or(usual.repetition_penalty),
-            ..usual
+            temperature: settings.temperature.unwrap_or(self.temperature),
+            top_k: settings.top_k.unwrap_or(self.top_k),
+            top_p: settings.top_p.unwrap_or(self.top_p),
+            min_p: settings.min_p.unwrap_or(self.min_p),
+            repetition_penalty: settings.repetition_penalty.unwrap_or(self.repetition_penalty),
+            presence_penalty: settings.presence_penalty.unwrap_or(self.presence_penalty),
+            frequency_penalty: settings.frequency_penalty.unwrap_or(self.frequency_penalty),
+            ..self
         }
     }
 
@@ -136,7 +142,7 @@ impl Sampling {
         (given != [1.0, 0.0, 0.0]).then(|| Penalties::new(given, prompt))
     }
 
-    /// The sampler, unless a probability, a penalty or the temperature is none.
+    /// The sampler; the error names a value that is out of its range.
     pub(super) fn sampler(&self) -> Result<Sampler> {
         let Self { temperature, top_k, top_p, min_p, seed, .. } = *self;
         let refuse = |name, message: &str| Err(Error::argument(name, message));

@@ -2,12 +2,10 @@
 
 use std::io::{BufRead, Write};
 
-use nanoembed::{Generator, Message, Prompt, Result, Sampling, escape};
+use nanoembed::{Generator, Message, Prompt, Result, Sampling};
 
+use super::write_pieces;
 use crate::error::Error;
-
-/// Most tokens of an answer unless the user says how many: memory for them is taken at once.
-const USUAL_TOKENS: usize = 4096;
 
 /// What stands before a question.
 const QUESTION: &str = "> ";
@@ -83,30 +81,18 @@ impl Conversation<'_> {
             ))
             .with_hint("begin anew"));
         }
-        let most = self.max_tokens.unwrap_or(USUAL_TOKENS).min(room);
+        let most = self.max_tokens.unwrap_or(Sampling::ANSWER_TOKENS).min(room);
         let sampling = self.sampling.max_tokens(most);
-        let pieces = self.generator.generate(Prompt::Ids(&ids), sampling)?.until(self.stops);
-        let mut answer = String::new();
-        let mut write = |text: &str| {
-            let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-            written.map_err(|error| Error::writing("stdout", &error))
-        };
-        for piece in pieces {
-            let piece = piece?;
-            write(&escape::lines(&piece))?;
-            answer.push_str(&piece);
-            if interruption.has_come() {
-                break;
-            }
-        }
-        write("\n")?;
-        Ok(answer)
+        let mut pieces = self.generator.generate(Prompt::Ids(&ids), sampling)?.until(self.stops);
+        write_pieces(&mut pieces, output, || interruption.has_come())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use nanoembed::escape;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 mod conversation;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, escape};
+use nanoembed::{GenerationSettings, Generator, Message, Pieces, Prompt, Sampling, escape};
 use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
@@ -219,13 +219,15 @@ impl Generate {
             true => Prompt::Chat(&messages),
             false => Prompt::WithSpecialTokens(&text),
         };
-        let seed = self.seed.unwrap_or_else(Sampling::random_seed);
-        let sampling = self.sampling(generator.sampling()).seed(seed);
+        let sampling = self.sampling(generator.sampling());
         let start = Instant::now();
         let mut pieces = generator.generate(prompt, sampling)?.until(&self.stop);
         let prompt_seconds = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let text = self.say(&mut pieces)?;
+        let text = match self.json {
+            true => write_pieces(&mut pieces, &mut io::sink(), || false),
+            false => write_pieces(&mut pieces, &mut streams::stdout(), || false),
+        }?;
         let seconds = start.elapsed().as_secs_f64();
         if self.json {
             let mut lines = LineWriter::stdout();
@@ -255,10 +257,9 @@ impl Generate {
 
     /// A conversation in the terminal.
     fn converse(&self, generator: &Generator) -> Result<ExitCode> {
-        let seed = self.seed.unwrap_or_else(Sampling::random_seed);
         let mut conversation = Conversation {
             generator,
-            sampling: self.sampling(generator.sampling()).seed(seed),
+            sampling: self.sampling(generator.sampling()),
             max_tokens: self.max_tokens,
             stops: &self.stop,
             messages: self.system.iter().map(|text| ("system", text.clone())).collect(),
@@ -286,14 +287,18 @@ impl Generate {
 
     /// The choice of tokens: the model's own but for what is asked for.
     fn sampling(&self, own: Sampling) -> Sampling {
-        own.temperature(self.temperature.unwrap_or(own.temperature))
-            .top_k(self.top_k.unwrap_or(own.top_k))
-            .top_p(self.top_p.unwrap_or(own.top_p))
-            .min_p(self.min_p.unwrap_or(own.min_p))
-            .repetition_penalty(self.repetition_penalty.unwrap_or(own.repetition_penalty))
-            .presence_penalty(self.presence_penalty)
-            .frequency_penalty(self.frequency_penalty)
+        let asked = GenerationSettings {
+            temperature: self.temperature,
+            top_k: self.top_k,
+            top_p: self.top_p,
+            min_p: self.min_p,
+            repetition_penalty: self.repetition_penalty,
+            presence_penalty: Some(self.presence_penalty),
+            frequency_penalty: Some(self.frequency_penalty),
+        };
+        own.with(&asked)
             .max_tokens(self.max_tokens.unwrap_or(own.max_tokens))
+            .seed(self.seed.unwrap_or_else(Sampling::random_seed))
     }
 
     /// The seed, where the text depends on it and it is not known to the user.
@@ -303,25 +308,27 @@ impl Generate {
             _ => String::new(),
         }
     }
+}
 
-    /// Says the continuation as it comes, unless it is to be said as JSON; all of it.
-    fn say(&self, pieces: &mut Pieces<'_>) -> Result<String> {
-        let mut stdout = streams::stdout();
-        let mut say = |piece: &str| {
-            if self.json {
-                return Ok(());
-            }
-            let piece = escape::lines(piece);
-            let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
-            written.map_err(|error| Error::writing("stdout", &error))
-        };
-        let mut text = String::new();
-        for piece in pieces {
-            let piece = piece?;
-            text.push_str(&piece);
-            say(&piece)?;
+/// Writes a continuation as it comes, until `is_ended`, and returns it.
+fn write_pieces(
+    pieces: &mut Pieces<'_>,
+    output: &mut dyn Write,
+    is_ended: impl Fn() -> bool,
+) -> Result<String> {
+    let mut text = String::new();
+    let mut write = |piece: &str| {
+        let written = output.write_all(piece.as_bytes()).and_then(|()| output.flush());
+        written.map_err(|error| Error::writing("stdout", &error))
+    };
+    for piece in pieces {
+        let piece = piece?;
+        text.push_str(&piece);
+        write(&escape::lines(&piece))?;
+        if is_ended() {
+            break;
         }
-        say("\n")?;
-        Ok(text)
     }
+    write("\n")?;
+    Ok(text)
 }

@@ -281,8 +281,8 @@ impl Quantization {
                 // Codes of `.weights` and `.amb` files have no place in other formats, and mistral.rs
                 // computes with layers of half precision only where all is of that.
                 (kept, _) => {
-                    let unchanged = if kept.is_some() { QuantType::F32 } else { self.to_type };
-                    let to = replacement.unwrap_or(unchanged);
+                    let usual = if kept.is_some() { QuantType::F32 } else { self.to_type };
+                    let to = replacement.unwrap_or(usual);
                     let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)
                         .map_err(|error| error.at(&tensor.name))?;
                     let bytes = encoded.bytes();
@@ -298,8 +298,8 @@ impl Quantization {
         Ok((ready, outcomes))
     }
 
-    /// The type for a tensor whose rows do not suit the one that was asked for, if the target has it
-    /// for that: mistral.rs leaves such layers of its files as they are.
+    /// The type that replaces the one that was asked for where a tensor's rows do not suit that; only
+    /// in GGUF, as mistral.rs leaves such layers of its files as they are.
     fn replacement(&self, kept: Option<&Kept>, shape: &Shape, target: Target) -> Option<QuantType> {
         let is_unsuited = matches!(kept, Some(Kept::Unsuited(_)));
         let other = self.to_type.for_other_rows().filter(|other| other.suits(shape).is_ok());

@@ -33,7 +33,7 @@ pub(super) fn encode(
         .filter_map(|id| Some(tokenizer.token(*id)?.into_owned()))
         .collect();
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let parts = Rendering { template, seconds }.parts(messages, &spellings);
+    let parts = Rendering::new(template, seconds).and_then(|it| it.parts(messages, &spellings));
     let parts = parts.map_err(|failure| failure.at(causal.name(), template))?;
     // As transformers does, the tokenizer puts no tokens around the prompt: the template spells them.
     encode_parts(tokenizer, &parts).map_err(|error| causal.failure(error))
@@ -106,10 +106,20 @@ impl Failure {
 /// A template that is rendered at a time.
 struct Rendering<'t> {
     template: &'t ChatTemplate,
+    /// Its text, [guarded](guard::guarded).
+    source: String,
     seconds: u64,
 }
 
-impl Rendering<'_> {
+impl<'t> Rendering<'t> {
+    fn new(template: &'t ChatTemplate, seconds: u64) -> std::result::Result<Self, Failure> {
+        if template.text.len() > MOST_BYTES {
+            return Err(Failure::TooLong);
+        }
+        let source = guard::guarded(&template.text).map_err(Failure::Refused)?;
+        Ok(Self { template, source, seconds })
+    }
+
     /// The parts of the prompt.
     fn parts(
         &self,
@@ -145,11 +155,7 @@ impl Rendering<'_> {
 
     /// The prompt.
     fn render(&self, messages: &[Message<'_>]) -> std::result::Result<String, Failure> {
-        let Self { template, seconds } = self;
-        if template.text.len() > MOST_BYTES {
-            return Err(Failure::TooLong);
-        }
-        let source = guard::guarded(&template.text).map_err(Failure::Refused)?;
+        let Self { template, source, seconds } = self;
         let messages: Value = messages
             .iter()
             .map(|it| {
@@ -169,7 +175,7 @@ impl Rendering<'_> {
         let tokens = [("bos_token", &template.begin_token), ("eos_token", &template.end_token)];
         let tokens = tokens.into_iter().filter_map(|(name, token)| Some((name, token.as_deref()?)));
         context.extend(tokens.map(|(name, token)| (name, Value::from(token))));
-        let parsed = environment.template_from_str(&source)?;
+        let parsed = environment.template_from_str(source)?;
         parsed.render(Value::from_pairs(context)).map_err(|error| match raised.get() {
             Some(message) => Failure::Raised(message.clone()),
             None => Failure::Jinja(error),
@@ -189,15 +195,15 @@ mod tests {
     }
 
     fn rendered(text: &str, messages: &[Message<'_>]) -> std::result::Result<String, Failure> {
-        Rendering { template: &template(text), seconds: SECONDS }.render(messages)
+        Rendering::new(&template(text), SECONDS)?.render(messages)
     }
 
     /// The parts of a prompt for a vocabulary with these tokens.
     fn parts(text: &str, messages: &[Message<'_>]) -> Vec<Part> {
         let spellings = ["<s>", "</s>", "<think>", "</think>", "<|im_start|>", "<|im_end|>"];
         let spellings = spellings.map(str::to_owned).into_iter().collect();
-        Rendering { template: &template(text), seconds: SECONDS }
-            .parts(messages, &spellings)
+        Rendering::new(&template(text), SECONDS)
+            .and_then(|rendering| rendering.parts(messages, &spellings))
             .unwrap()
     }
 

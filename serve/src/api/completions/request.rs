@@ -1,12 +1,13 @@
 //! The members of requests.
 
+use nanoembed::GenerationSettings;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Completion;
 use super::answer::Form;
 use super::message::Message;
-use super::wanted::{Choice, Text, Wanted};
+use super::wanted::{Text, Wanted};
 use crate::api::failure::Failure;
 use crate::api::input::Input;
 
@@ -45,7 +46,7 @@ macro_rules! request {
             /// The continuation of `text` that the members ask for.
             fn of(self, text: Text, max_tokens: Option<usize>) -> Result<Wanted, Failure> {
                 only("n", self.n, 1)?;
-                let sampling = Choice {
+                let sampling = GenerationSettings {
                     temperature: self.temperature,
                     top_p: self.top_p,
                     top_k: self.top_k,
@@ -53,13 +54,13 @@ macro_rules! request {
                     repetition_penalty: self.repetition_penalty,
                     presence_penalty: self.presence_penalty,
                     frequency_penalty: self.frequency_penalty,
-                    seed: self.seed,
                 };
                 let is_streamed = self.stream.unwrap_or_default();
                 let includes_usage = includes_usage(self.stream_options, is_streamed)?;
                 let stops = stops(self.stop)?;
                 let model = self.model;
-                Ok(Wanted { model, text, sampling, max_tokens, stops, is_streamed, includes_usage })
+                Ok(Wanted { model, text, sampling,
+                    seed: self.seed, max_tokens, stops, is_streamed, includes_usage })
             }
         }
     };

@@ -1,6 +1,6 @@
 //! The continuation that a request asks for.
 
-use nanoembed::{Generator, Kind, Prompt, Sampling};
+use nanoembed::{GenerationSettings, Generator, Kind, Prompt, Sampling};
 
 use super::answer::{Answer, Form};
 use super::message::Message;
@@ -8,44 +8,16 @@ use crate::api::App;
 use crate::api::failure::Failure;
 use crate::continuation::Beginning;
 
-/// The most tokens that are added unless a request says how many: memory for them is taken at once.
-const USUAL_TOKENS: usize = 4096;
-
 /// The continuation that a request asks for.
 pub(in crate::api) struct Wanted {
     pub(super) model: Option<String>,
     pub(super) text: Text,
-    pub(super) sampling: Choice,
+    pub(super) sampling: GenerationSettings,
+    pub(super) seed: Option<u64>,
     pub(super) max_tokens: Option<usize>,
     pub(super) stops: Vec<String>,
     pub(super) is_streamed: bool,
     pub(super) includes_usage: bool,
-}
-
-/// The choice of tokens, as far as a request says it.
-pub(super) struct Choice {
-    pub(super) temperature: Option<f32>,
-    pub(super) top_p: Option<f32>,
-    pub(super) top_k: Option<usize>,
-    pub(super) min_p: Option<f32>,
-    pub(super) repetition_penalty: Option<f32>,
-    pub(super) presence_penalty: Option<f32>,
-    pub(super) frequency_penalty: Option<f32>,
-    pub(super) seed: Option<u64>,
-}
-
-impl Choice {
-    /// The same where the request says nothing as `own`, the model's.
-    fn over(&self, own: Sampling) -> Sampling {
-        own.temperature(self.temperature.unwrap_or(own.temperature))
-            .top_p(self.top_p.unwrap_or(own.top_p))
-            .top_k(self.top_k.unwrap_or(own.top_k))
-            .min_p(self.min_p.unwrap_or(own.min_p))
-            .repetition_penalty(self.repetition_penalty.unwrap_or(own.repetition_penalty))
-            .presence_penalty(self.presence_penalty.unwrap_or(own.presence_penalty))
-            .frequency_penalty(self.frequency_penalty.unwrap_or(own.frequency_penalty))
-            .seed(self.seed.unwrap_or_else(Sampling::random_seed))
-    }
 }
 
 /// The text to continue.
@@ -78,7 +50,7 @@ impl Wanted {
         }
         let positions = generator.positions();
         let room = positions.saturating_sub(ids.len());
-        let max_tokens = self.max_tokens.unwrap_or(USUAL_TOKENS.min(room.max(1)));
+        let max_tokens = self.max_tokens.unwrap_or(Sampling::ANSWER_TOKENS.min(room.max(1)));
         if max_tokens > room {
             let count = ids.len();
             let message = format!(
@@ -88,7 +60,8 @@ impl Wanted {
             return Err(Failure::too_long(param, message));
         }
         let answer = Answer::new(form, name, ids.len(), self.includes_usage);
-        let sampling = self.sampling.over(generator.sampling()).max_tokens(max_tokens);
+        let seed = self.seed.unwrap_or_else(Sampling::random_seed);
+        let sampling = generator.sampling().with(&self.sampling).max_tokens(max_tokens).seed(seed);
         let (generator, stops) = (generator.clone(), self.stops);
         Ok((answer, Beginning { generator, ids, sampling, stops }, self.is_streamed))
     }
