@@ -1,4 +1,4 @@
-//! Search in folders of texts and code by words and by meaning.
+//! Search in folders of texts and code by words and by meaning, which `nanoembed_ranking` ranks.
 //!
 //! ```
 //! use nanoembed::{Encoder, Silent};
@@ -25,42 +25,29 @@
 //! | `content` | the passages of a file |
 //! | `records` | the texts of JSON lines |
 //! | `passage` | texts cut into passages, a file for each form |
-//! | `term` | texts as terms: stems, identifiers, pairs of letters |
-//! | `bm25` | passages by the words that they share with a query |
 //! | `meaning` | passages by the vectors of a model |
-//! | `best_part` | the similarity of a passage by those of its parts |
 //! | `inverted` | the index of sparse vectors |
-//! | `rank` | the best by both together |
-//! | `weight` | the share of meaning in that |
-//! | `script` | scripts of letters |
 
-mod best_part;
-mod bm25;
 mod content;
 mod cutting;
 mod inverted;
 mod live;
 mod meaning;
 mod passage;
-mod rank;
 mod records;
-mod script;
 mod segment;
 mod store;
-mod term;
 mod tree;
 mod walk;
-mod weight;
 
 pub use content::Content;
 pub use cutting::{Cutting, Reader, UsualReader};
 pub use inverted::InvertedIndex;
+pub use nanoembed_ranking::{DEPTH, Hit, Scores, WEIGHT};
 pub use passage::{Form, Measure, Part, Passage, passages};
-pub use rank::{DEPTH, Hit, Scores};
 pub use store::cache_folder;
 pub use tree::{
     Answer, Answers, By, IndexStatus, KNOWS_ENGLISH, Query, Tree, TreeOptions, drop_index,
     index_status,
 };
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
-pub use weight::WEIGHT;

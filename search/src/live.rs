@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::script::Letters;
+use nanoembed_ranking::{Letters, Passages};
+
 use crate::segment::Segment;
 
 /// A segment with the names of those of its files that are searched.
@@ -58,43 +59,12 @@ impl Live {
                     }
                     live.count += 1;
                     live.terms += u64::from(terms);
-                    live.letters.add(latin, letters);
+                    live.letters.add(Letters::from_counts(latin, letters));
                 }
             }
             live.files.resize(end, None);
         }
         live
-    }
-
-    /// The number of passages that are searched.
-    pub(crate) const fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The number of all passages of the segments.
-    pub(crate) const fn len(&self) -> usize {
-        self.files.len()
-    }
-
-    /// The average number of terms of a passage.
-    #[expect(clippy::cast_precision_loss, reason = "a mean")]
-    pub(crate) fn mean_terms(&self) -> f32 {
-        (self.terms as f32 / self.count.max(1) as f32).max(1.0)
-    }
-
-    /// True if at least half of the letters are Latin.
-    pub(crate) const fn is_latin(&self) -> bool {
-        self.letters.are_latin()
-    }
-
-    /// The segments, each with the number of its first passage.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = (usize, &Segment)> {
-        self.starts.iter().copied().zip(self.segments.iter().map(|named| &named.segment))
-    }
-
-    /// True if a passage is searched.
-    pub(crate) fn has(&self, passage: usize) -> bool {
-        self.files.get(passage).is_some_and(Option::is_some)
     }
 
     /// The place of a passage that is searched.
@@ -107,9 +77,47 @@ impl Live {
     }
 }
 
+impl Passages for Live {
+    fn end(&self) -> usize {
+        self.files.len()
+    }
+
+    fn searched(&self) -> usize {
+        self.count
+    }
+
+    fn is_searched(&self, passage: usize) -> bool {
+        self.files.get(passage).is_some_and(Option::is_some)
+    }
+
+    fn terms(&self, passage: usize) -> Option<u32> {
+        let place = self.place(passage)?;
+        let (_, terms, ..) = place.segment.numbers(place.passage);
+        Some(terms)
+    }
+
+    fn all_terms(&self) -> u64 {
+        self.terms
+    }
+
+    fn postings(&self, term: &str) -> impl Iterator<Item = (usize, u32)> {
+        let segments = self.starts.iter().zip(&self.segments);
+        segments.flat_map(move |(start, Named { segment, .. })| {
+            let postings = segment.postings(term);
+            postings.map(move |(passage, count)| (start + passage as usize, count))
+        })
+    }
+
+    fn are_latin(&self) -> bool {
+        self.letters.are_latin()
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::collections::HashMap;
+
+    use nanoembed_ranking::{WordIndex, Words};
 
     use super::*;
     use crate::passage::Passage;
@@ -132,8 +140,20 @@ pub(crate) mod tests {
     #[test]
     fn equal_passages_are_there_once() {
         let live = live_from(&["x", "y", "x"]);
-        assert_eq!((live.count(), live.len(), live.has(2)), (2, 3, false));
+        assert_eq!((live.searched(), live.end(), live.terms(2)), (2, 3, None));
         assert_eq!(live.place(1).unwrap().segment.passage(1).text, "y");
         assert!(live.place(2).is_none() && live.place(3).is_none());
+    }
+
+    #[test]
+    fn words_count_as_in_an_index_in_memory() {
+        let texts = ["parse_header reads a header", "Größe der Datei", "日本語のtext", "a header"];
+        let (live, mut index) = (live_from(&texts), WordIndex::default());
+        texts.iter().for_each(|text| index.add(text));
+        assert_eq!((live.all_terms(), live.are_latin()), (index.all_terms(), index.are_latin()));
+        for query in ["headers", "parse_header", "die Datei", "日本", "the"] {
+            let found = Words::new(query, &live).scores(&live);
+            assert_eq!(found, Words::new(query, &index).scores(&index), "{query}");
+        }
     }
 }

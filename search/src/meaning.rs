@@ -3,9 +3,9 @@
 use nanoembed::precision::to_int8;
 use nanoembed::scan::{MOST_QUERY, dot_rows};
 use nanoembed::{Encoder, Error, Length, Observer, Progress, Result, Role, Similarity, VectorKind};
+use nanoembed_ranking::{BestPart, Passages as _};
 use rayon::prelude::*;
 
-use crate::best_part::BestPart;
 use crate::inverted::InvertedIndex;
 use crate::live::Live;
 use crate::passage::Measure;
@@ -45,7 +45,7 @@ pub(crate) fn compare(
 fn dense(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
     let (vectors, lengths) = encoder.embed_all_as(Role::Query, &[query])?;
     let query = Direction::new(vectors.as_slice(), encoder.similarity());
-    let passages: Vec<usize> = (0..live.len()).collect();
+    let passages: Vec<usize> = (0..live.end()).collect();
     let of = |passage: &usize| {
         let Some(place) = live.place(*passage) else { return BestPart::default() };
         let parts = place.segment.parts_of(place.passage);
@@ -58,7 +58,7 @@ fn dense(encoder: &Encoder, query: &str, live: &Live) -> Result<Meaning> {
 fn sparse(encoder: &Encoder, query: &str, live: &Live, observer: &dyn Observer) -> Result<Meaning> {
     let (query, lengths) = encoder.embed_sparse_all_as(Role::Query, &[query])?;
     let (mut texts, mut of) = (Vec::new(), Vec::new());
-    for place in (0..live.len()).filter_map(|at| Some((at, live.place(at)?))) {
+    for place in (0..live.end()).filter_map(|at| Some((at, live.place(at)?))) {
         let (at, place) = place;
         let passage = place.segment.passage(place.passage);
         for (number, part) in (0..).zip(passage.parts.clone()) {
@@ -74,7 +74,7 @@ fn sparse(encoder: &Encoder, query: &str, live: &Live, observer: &dyn Observer) 
     }
     drop(progress);
     let scores = query.first().map(|query| index.scores(query.iter())).unwrap_or_default();
-    let mut passages = vec![BestPart::default(); live.len()];
+    let mut passages = vec![BestPart::default(); live.end()];
     for ((passage, part), score) in of.into_iter().zip(scores) {
         if let Some(own) = passages.get_mut(passage) {
             own.add(part, score);

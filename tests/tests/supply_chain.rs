@@ -246,13 +246,16 @@ fn every_unsafe_block_must_say_why_it_is_sound() {
         assert!(manifest.contains("\nunsafe_op_in_unsafe_fn = \"deny\"\n"), "{manifest}");
     }
     assert!(read("datafusion/Cargo.toml").contains("\nunsafe_code = \"forbid\"\n"));
-    for crate_name in ["core", "nanoembed", "search", "serve", "cli", "ffi", "tests", "wasm"] {
+    for crate_name in
+        ["core", "nanoembed", "ranking", "search", "serve", "cli", "ffi", "tests", "wasm"]
+    {
         let manifest = read(format!("{crate_name}/Cargo.toml"));
         assert!(manifest.contains("\n[lints]\nworkspace = true\n"), "{crate_name}");
     }
     for folder in [
         "core/src",
         "nanoembed/src",
+        "ranking/src",
         "search/src",
         "serve/src",
         "cli/src",

@@ -1,10 +1,15 @@
 // The index that stays: from visit to visit, in two tabs, where there is no more room, and after a tab was closed in the middle.
 // NANOEMBED_PASSAGES says how many passages the test of endurance has.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { root } from "../tests/files.js";
+import { load } from "../dist/index.js";
+import { createIndex } from "../dist/search-index.js";
+import { modelBytes, root, sentences } from "../tests/files.js";
 import { dist, executablePath, inBrowser, launch } from "./browser.js";
+import { cli } from "./program.js";
 import { serve, type TestServer } from "./server.js";
 
 let server: TestServer;
@@ -259,4 +264,38 @@ inBrowser("the index with a real model", () => {
       return { ...hit, length: filler.length };`);
     expect(hit).toMatchObject({ id: "long", text: expect.stringContaining("Bread is made of flour") });
   });
+});
+
+test("what is found in a folder's texts is what the command line finds", async () => {
+  const texts = sentences().map(({ text }) => text).filter((text) => text.length < 300 && text.trim() !== "");
+  const folder = mkdtempSync(join(tmpdir(), "nanoembed-search-"));
+  const model = await load(modelBytes(), { kind: "sentences" });
+  const index = await createIndex({ model });
+  try {
+    await index.add(texts.map((text, at) => ({ id: String(at + 1), text })));
+    const file = join(folder, "texts.jsonl");
+    writeFileSync(file, texts.map((text) => `${JSON.stringify({ text })}\n`).join(""));
+    for (const question of ["What is the weather in France?", "snake_case or camelCase", "ist das eine naïve façade", "французских булок", "to be or not", "kanji 漢字"]) {
+      for (const [by, ...option] of [["both"], ["words", "--exact"], ["meaning", "--meaning"]] as const) {
+        const lines = cli(["search", "--quiet", "--json", "-k", "100", ...option, question, file]).toString().trim().split("\n");
+        const expected = lines.filter(Boolean).map((line) => JSON.parse(line) as { line: number; score: number; similarity: number | null });
+        const found = await index.search(question, { by, k: 100 });
+        expect(found.length, `${by} ${question}`).toBe(expected.length);
+        const places = new Map(found.map(({ id }, place) => [Number(id), place]));
+        let before = { place: -1, score: Infinity };
+        for (const { line, score, similarity } of expected) {
+          const place = places.get(line)!;
+          expect(found[place]!.score, `${by} ${question} ${texts[line - 1]}`).toBeCloseTo(score, 3);
+          if (similarity !== null) expect(found[place]!.similarity).toBeCloseTo(similarity, 3);
+          // Those that score nearly the same may change places.
+          if (before.score - score > 0.001) expect(place).toBeGreaterThan(before.place);
+          before = { place, score };
+        }
+      }
+    }
+  } finally {
+    index.close();
+    model.dispose();
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,7 +1,26 @@
 // What browsers keep segments in: files, and databases.
-import type { Store } from "./index-store.js";
+import { NanoembedError } from "./errors.js";
+import type { KeptStore, Store } from "./index-store.js";
 
 const NAME = "nanoembed-index";
+
+/** Opens the segments of an index. */
+export async function openBrowserStore(kind: KeptStore, name: string): Promise<Store> {
+  const store = await (kind === "opfs" ? inFiles(name) : inDatabase(name));
+  const write = (each: string, bytes: Uint8Array<ArrayBuffer>) => store.write(each, bytes).catch((cause: unknown) => {
+    throw writeFailure(cause, bytes.length);
+  });
+  return { ...store, write };
+}
+
+/** What a store that could not write says: nothing of that segment is kept. */
+function writeFailure(cause: unknown, bytes: number): NanoembedError {
+  // How much room there is browsers do not tell: what they say of it is made up, against fingerprinting.
+  return (cause as Error | undefined)?.name === "QuotaExceededError"
+    ? new NanoembedError("quota_exceeded", `the browser has no room for ${bytes} bytes more: remove documents, ask for more with ` +
+        "navigator.storage.persist(), or export() the index. What was added before is there, and can be searched", { cause })
+    : new NanoembedError("write_failed", `the index could not be written: ${String(cause)}`, { cause });
+}
 
 async function folder(name: string): Promise<FileSystemDirectoryHandle> {
   const top = await (await navigator.storage.getDirectory()).getDirectoryHandle(NAME, { create: true });
@@ -24,7 +43,7 @@ async function writeFile(place: FileSystemDirectoryHandle, name: string, bytes: 
 }
 
 /** A file a segment. */
-export async function inFiles(name: string): Promise<Store> {
+async function inFiles(name: string): Promise<Store> {
   const place = await folder(name);
   const remove = async (names: readonly string[]) => {
     for (const each of names) await place.removeEntry(each).catch(() => {});
@@ -73,7 +92,7 @@ function put(all: IDBObjectStore, name: string, bytes: Uint8Array<ArrayBuffer>):
 }
 
 /** A database an index, a record a segment, or several of a large one. */
-export async function inDatabase(name: string): Promise<Store> {
+async function inDatabase(name: string): Promise<Store> {
   const opening = indexedDB.open(`${NAME} ${name}`);
   opening.onupgradeneeded = () => opening.result.createObjectStore(SEGMENTS);
   const database = await answer(opening);

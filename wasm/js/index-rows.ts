@@ -84,29 +84,40 @@ export class Rows {
 
   /** The `k` best rows of those that are allowed, the best first. */
   search(query: Float32Array, k: number, allowed: (row: number) => boolean): RowHit[] {
-    const small = coded(query);
-    if (!small || k < 1) return [];
-    new Int16Array(this.#scanner.buffer, this.#query, this.#dims).set(small.codes);
+    const unit = this.#put(query);
+    if (unit === undefined || k < 1) return [];
     const best = new Best(k, allowed);
     const rows = this.#bitBytes > 0 ? this.#nearby(query, k, allowed) : undefined;
-    if (!rows) {
-      this.#eachBlock((codes, count, first) => {
-        this.#scanner.dotRows(this.#query, this.#dims, codes, count, this.#sums);
-        this.#score(first, count, small.unit, best);
-      });
+    if (rows) {
+      for (const row of rows) this.#score(row, 1, unit, this.#codesAt(row), best);
     } else {
-      // Few, and far from each other.
-      for (const row of rows) {
-        this.#scanner.dotRows(this.#query, this.#dims, this.#codesAt(row), 1, this.#sums);
-        this.#score(row, 1, small.unit, best);
-      }
+      this.#eachBlock((codes, count, first) => this.#score(first, count, unit, codes, best));
     }
     return best.hits();
   }
 
-  #score(first: number, count: number, unit: number, best: Best): void {
+  /** What some rows score. */
+  scores(query: Float32Array, rows: readonly number[]): number[] {
+    const unit = this.#put(query);
+    const score = (row: number) => {
+      let found = Number.NaN;
+      if (unit !== undefined) this.#score(row, 1, unit, this.#codesAt(row), { see: (_, score) => (found = score) });
+      return found;
+    };
+    return rows.map(score);
+  }
+
+  /** Puts a query where it is compared with rows, and gives what its codes are worth. */
+  #put(query: Float32Array): number | undefined {
+    const small = coded(query);
+    if (small) new Int16Array(this.#scanner.buffer, this.#query, this.#dims).set(small.codes);
+    return small?.unit;
+  }
+
+  #score(first: number, count: number, unit: number, codes: number, to: Pick<Best, "see">): void {
+    this.#scanner.dotRows(this.#query, this.#dims, codes, count, this.#sums);
     const sums = new Int32Array(this.#scanner.buffer, this.#sums, count);
-    for (let at = 0; at < count; at += 1) best.see(first + at, sums[at]! * unit * this.#scales[first + at]!);
+    for (let at = 0; at < count; at += 1) to.see(first + at, sums[at]! * unit * this.#scales[first + at]!);
   }
 
   /** Some more rows than wanted whose signs are most like the query's; `undefined` if there are hardly more in all. */

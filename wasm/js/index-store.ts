@@ -10,7 +10,7 @@ export interface Store {
   names(): Promise<string[]>;
   /** `undefined` if there is none, or writing it did not come to its end. */
   read(name: string): Promise<Uint8Array | undefined>;
-  /** Is done when the segment will be there after a crash. */
+  /** Is done when the segment will be there after a crash; fails with what a person can do about it. */
   write(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   remove(names: readonly string[]): Promise<void>;
   close(): void;
@@ -19,8 +19,8 @@ export interface Store {
 /** What only kept indices need is loaded when there is one. */
 export async function openStore(kind: KeptStore, name: string): Promise<Store> {
   try {
-    const { inDatabase, inFiles } = await import("./browser-stores.js");
-    return await (kind === "opfs" ? inFiles(name) : inDatabase(name));
+    const { openBrowserStore } = await import("./browser-stores.js");
+    return await openBrowserStore(kind, name);
   } catch (cause) {
     throw unavailable(kind, cause);
   }
@@ -37,12 +37,3 @@ export function missing(kind: IndexStore): NanoembedError | undefined {
 
 const unavailable = (kind: IndexStore, cause: unknown) =>
   new NanoembedError("store_unavailable", `an index cannot be kept here (${kind}): ${String(cause)}; store: "memory" works everywhere`, { cause });
-
-/** What a store that could not write says: nothing of that segment is kept. */
-export function writeFailure(cause: unknown, bytes: number): NanoembedError {
-  // How much room there is browsers do not tell: what they say of it is made up, against fingerprinting.
-  return (cause as Error | undefined)?.name === "QuotaExceededError"
-    ? new NanoembedError("quota_exceeded", `the browser has no room for ${bytes} bytes more: remove documents, ask for more with ` +
-        "navigator.storage.persist(), or export() the index. What was added before is there, and can be searched", { cause })
-    : new NanoembedError("write_failed", `the index could not be written: ${String(cause)}`, { cause });
-}

@@ -51,6 +51,16 @@ export interface AddProgress {
 export interface IndexSearchOptions<Metadata = any> extends Pick<EmbedOptions, "signal"> {
   /** How many passages are wanted. Default: 10. */
   k?: number;
+  /**
+   * How passages are found: by the meaning of a question and the words that they share with it, as `nanoembed search` does, or by one
+   * of these. Words need texts that are kept. Default: `both`; `meaning` for a vector, and where texts are not kept.
+   */
+  by?: "both" | "meaning" | "words";
+  /**
+   * The share of meaning in the scores of `both`, from 0 to 1. Default: 0.7, or less for all-MiniLM-L6-v2, which knows English, where
+   * a question is in another language, or it or the passages are in other letters than Latin ones.
+   */
+  weight?: number;
   /** Which documents may be found. */
   filter?: (document: { id: string; metadata: Metadata | undefined }) => boolean;
 }
@@ -69,8 +79,16 @@ export interface IndexPassage<Metadata = any> {
 
 /** A passage that was found. */
 export interface IndexHit<Metadata = any> extends IndexPassage<Metadata> {
-  /** The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. */
+  /**
+   * How well it answers, the larger the better: by `both` from 0 to 1, where 1 is the best by meaning as well as by words; by `words`
+   * that of BM25; by `meaning` the similarity.
+   */
   score: number;
+  /**
+   * The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. `undefined` where passages
+   * are found by words alone.
+   */
+  similarity: number | undefined;
 }
 
 /** What is in an index. */
@@ -97,7 +115,7 @@ export interface SearchIndex<Metadata = any> {
   ): Promise<AddProgress>;
   /** Removes documents; gives how many of them there were. */
   remove(ids: string | readonly string[]): Promise<number>;
-  /** The passages nearest to a question, or to its vector, the best first. */
+  /** The passages that answer a question, or are nearest to its vector, the best first. */
   search(question: string | Float32Array, options?: IndexSearchOptions<Metadata>): Promise<IndexHit<Metadata>[]>;
   /** Whether there is a document of that id. */
   has(id: string): Promise<boolean>;

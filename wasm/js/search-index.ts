@@ -12,6 +12,7 @@ import { missing, type IndexStore } from "./index-store.js";
 import { passagesOf, type ChunkOptions, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
 import { leave } from "./iterators.js";
+import type { PassageRanking } from "./passage-ranking.js";
 import { decoding, encoding, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
 import { closed, deleteSegments, SegmentLog } from "./segment-log.js";
 import type { EmbedOptions, SentenceModel } from "./sentences.js";
@@ -107,6 +108,8 @@ class Index implements SearchIndex {
   readonly #parts: Parts;
   #rows: Rows;
   #held = new Map<string, Held>();
+  /** Rows by their words, as soon as somebody has asked for that. */
+  #ranking: PassageRanking | undefined;
   /** The document of each row. */
   #owners: (Held | undefined)[] = [];
   #log: SegmentLog | undefined;
@@ -199,15 +202,11 @@ class Index implements SearchIndex {
   }
 
   async #search(question: string | Float32Array, options: IndexSearchOptions): Promise<IndexHit[]> {
-    const { k = 10, filter, signal } = options;
-    checkNames<keyof IndexSearchOptions>(options, { k: true, filter: true, signal: true });
-    check(Number.isInteger(k) && k >= 1, "k must be 1 or more");
+    const { k, by, weight, filter, signal, text } = checkedSearch(question, options, this.#parts);
     const log = this.#open();
-    const { model, mark, embedding } = this.#parts;
-    const query = typeof question === "string"
-      ? (await model.embedQuery(question, signal ? { ...embedding, signal } : embedding)).data : question;
-    check(query.length === mark.dims, `the question has ${query.length} elements, the index has ${mark.dims}`);
+    const vector = by === "words" ? undefined : await this.#vectorOf(question, signal);
     await log.refresh();
+    const ranking = by === "meaning" ? undefined : await this.#ranked(signal);
     this.#open();
     const answers = new Map<Held, boolean>();
     const allowed = (row: number) => {
@@ -217,11 +216,40 @@ class Index implements SearchIndex {
       if (answer === undefined) answers.set(owner, (answer = Boolean(filter({ id: owner.id, metadata: owner.metadata }))));
       return answer;
     };
-    return this.#rows.search(query, k, allowed).map(({ row, score }) => {
+    const rows = this.#rows;
+    const hits = ranking ? ranking.search({ text, vector, by, k, weight, mark: this.#parts.mark }, rows, allowed) : rows.search(vector!, k, allowed);
+    const similarities = vector && rows.scores(vector, hits.map(({ row }) => row));
+    return hits.map(({ row, score }, at) => {
       const { id, text, metadata, passages, first } = this.#owners[row]!;
       const [start, end] = passages[row - first]!;
-      return { id, score, start, end, text: text?.slice(start, end), metadata: structuredClone(metadata) };
+      return { id, score, similarity: similarities?.[at], start, end, text: text?.slice(start, end), metadata: structuredClone(metadata) };
     });
+  }
+
+  async #vectorOf(question: string | Float32Array, signal: AbortSignal | undefined): Promise<Float32Array> {
+    const { model, mark, embedding } = this.#parts;
+    const vector = typeof question === "string" ? (await model.embedQuery(question, signal ? { ...embedding, signal } : embedding)).data : question;
+    check(vector.length === mark.dims, `the question has ${vector.length} elements, the index has ${mark.dims}`);
+    return vector;
+  }
+
+  /** All passages by their words. */
+  async #ranked(signal: AbortSignal | undefined): Promise<PassageRanking> {
+    const { openRanking } = await import("./passage-ranking.js");
+    const open = await openRanking();
+    const textOf = (row: number) => {
+      const { text, passages, first } = this.#owners[row] ?? {};
+      return text?.slice(...passages![row - first!]!);
+    };
+    for (;;) {
+      const [ranking, rows] = [(this.#ranking ??= open()), this.#rows];
+      await inSlices(ranking.adding(rows, textOf), () => {
+        signal?.throwIfAborted();
+        this.#open();
+      });
+      // Documents may have come meanwhile, or all that there is was put together anew.
+      if (ranking === this.#ranking && ranking.count === this.#rows.count) return ranking;
+    }
   }
 
   has(id: string): Promise<boolean> {
@@ -296,6 +324,7 @@ class Index implements SearchIndex {
     this.#held.clear();
     this.#owners = [];
     this.#rows = this.#parts.makeRows();
+    this.#ranking = undefined;
   }
 
   #empty(): Segment {
@@ -327,6 +356,7 @@ class Index implements SearchIndex {
     this.#held.delete(id);
     for (let at = 0; at < held.passages.length; at += 1) {
       this.#rows.remove(held.first + at);
+      this.#ranking?.remove(held.first + at);
       this.#owners[held.first + at] = undefined;
     }
   }
@@ -356,6 +386,18 @@ class Index implements SearchIndex {
     throw new NanoembedError("other_model", `${title} holds vectors of ${called(name, dims)}, and this is ${called(mark.name, mark.dims)}${alike}: ` +
       "load that model, take another name, or deleteIndex() and add all again");
   }
+}
+
+/** The options of a search, and the question as a text where words count. */
+function checkedSearch(question: string | Float32Array, options: IndexSearchOptions, { keepTexts }: Parts) {
+  const hasWords = typeof question === "string" && keepTexts;
+  const { k = 10, by = hasWords ? "both" : "meaning", weight, filter, signal } = options;
+  checkNames<keyof IndexSearchOptions>(options, { k: true, by: true, weight: true, filter: true, signal: true });
+  check(Number.isInteger(k) && k >= 1, "k must be 1 or more");
+  check(["both", "meaning", "words"].includes(by), 'by must be "both", "meaning" or "words"');
+  check(by === "meaning" || hasWords, `by: "${by}" needs a question in words, and texts that are kept`);
+  check(weight === undefined || (weight >= 0 && weight <= 1), "weight must be 0 to 1");
+  return { k, by, weight, filter, signal, text: hasWords ? question : "" };
 }
 
 /** A document in passages, and what they say. */

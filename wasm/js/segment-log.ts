@@ -1,6 +1,6 @@
 // The segments of an index, in the order in which they were written: by this page, and by others that have the same index open.
 import { NanoembedError } from "./errors.js";
-import { openStore, writeFailure, type IndexStore, type KeptStore, type Store } from "./index-store.js";
+import { openStore, type IndexStore, type KeptStore, type Store } from "./index-store.js";
 import { decoding, encoding, type Segment } from "./segment.js";
 import { inSlices, type Work } from "./slices.js";
 
@@ -111,11 +111,7 @@ export class SegmentLog {
 
   async #write(store: Store, name: string, segment: Segment): Promise<void> {
     const bytes = await this.#inSlices(encoding(segment));
-    try {
-      await store.write(name, bytes);
-    } catch (cause) {
-      throw writeFailure(cause, bytes.length);
-    }
+    await store.write(name, bytes);
     this.#sizes.set(name, bytes.length);
   }
 

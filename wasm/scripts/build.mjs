@@ -62,6 +62,7 @@ const variants = [
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect", target: "", profile: "npm-small" },
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
   { name: "scan", features: "scan", target: "+simd128", flags: "-C link-arg=-zstack-size=4096", profile: "npm-small" },
+  { name: "ranking", features: "ranking", target: "", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
 

@@ -22,6 +22,8 @@ const chunks = {
   sharing: ["sharing.ts"],
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
+  // Search by words, with its module.
+  "passage-ranking": ["passage-ranking.ts", "generated/ranking.js"],
   // What kept indices need.
   stores: ["browser-stores.ts", "merging.ts"],
   // What reads parts of files.

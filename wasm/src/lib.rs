@@ -6,7 +6,7 @@
 //!   built with, [`causal`] continues them, [`words`] looks words up, all in bytes that a reader
 //!   kept; [`folder`] takes a model's texts and weights apart; its `shared` has one model for
 //!   several threads;
-//! * [`scan`] compares a vector with many;
+//! * [`scan`] compares a vector with many, [`ranking`] finds passages by their words, too;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
 //!
@@ -14,8 +14,8 @@
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
 //! families, one for those in `.weights` and AMB files, one for those in GGUF files, one that
 //! continues texts, one for words, one that inspects, one that dequantises, which is loaded when
-//! somebody wants to see numbers, and one for search, which lies within the JavaScript that calls
-//! it; of those for BERT and for `.weights` and AMB files a second one, for threads that share its
+//! somebody wants to see numbers, and two for search, which lie within the JavaScript that calls
+//! them; of those for BERT and for `.weights` and AMB files a second one, for threads that share its
 //! memory.
 
 #![cfg_attr(target_family = "wasm", no_std)]
@@ -55,6 +55,8 @@ mod leaf;
 mod lock;
 #[cfg(all(target_family = "wasm", feature = "shared"))]
 mod locked_allocator;
+#[cfg(feature = "ranking")]
+pub mod ranking;
 #[cfg(feature = "reading")]
 pub mod reader;
 #[cfg(feature = "inspect")]

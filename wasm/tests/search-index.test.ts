@@ -1,4 +1,6 @@
 // The index in memory: what is found, how texts are cut, what is refused. That which browsers keep is in e2e/.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { load, topK, type SentenceModel } from "../dist/index.js";
 import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
@@ -8,7 +10,7 @@ import { merging } from "../js/merging.js";
 import { decodeSegment, decoding, encodeSegment, encoding, type Segment } from "../js/segment.js";
 import { reading, writing } from "../js/segment-json.js";
 import { atOnce, inSlices, type Work } from "../js/slices.js";
-import { modelBytes, sentences } from "./files.js";
+import { modelBytes, root, sentences } from "./files.js";
 
 let model: SentenceModel;
 beforeAll(async () => {
@@ -32,8 +34,8 @@ describe("an index", () => {
     expect(best).toMatchObject({ id: "bread", start: 0, end: 23, text: "Bread is made of flour.", metadata: { kind: "food" } });
     const { data } = await model.embed("How do I bake?");
     const { data: passage } = await model.embed("Bread is made of flour.");
-    expect(best!.score).toBeCloseTo(data.reduce((sum, x, i) => sum + x * passage[i]!, 0), 2);
-    expect(await index.search(data)).toEqual(await index.search("How do I bake?"));
+    expect(best!.similarity).toBeCloseTo(data.reduce((sum, x, i) => sum + x * passage[i]!, 0), 2);
+    expect(await index.search(data)).toEqual(await index.search("How do I bake?", { by: "meaning" }));
     expect([index.documents, index.passages]).toEqual([3, 3]);
     expect(await index.get("bank")).toEqual(PETS[1]);
     expect(await index.get("nobody")).toBeUndefined();
@@ -115,7 +117,7 @@ describe("an index", () => {
     const other = await open({ keepTexts: false, modelName: "MiniLM" });
     expect(await other.import(bytes)).toEqual({ documents: 2, passages: 2 });
     const found = await other.search("How do I bake?");
-    expect(found).toEqual((await index.search("How do I bake?")).map((hit) => ({ ...hit, text: undefined })));
+    expect(found).toEqual((await index.search("How do I bake?", { by: "meaning" })).map((hit) => ({ ...hit, text: undefined })));
     await expect((await open({ modelName: "E5" })).import(bytes)).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/"MiniLM" \(384.*"E5"/) });
     await expect((await open({ truncateDim: 64 })).import(bytes)).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/384 elements.*64 elements/) });
   });
@@ -142,6 +144,11 @@ describe("an index", () => {
     }
     await expect(index.search("x", { k: 0 })).rejects.toMatchObject({ code: "invalid_argument" });
     await expect(index.search(new Float32Array(3))).rejects.toMatchObject({ code: "invalid_argument" });
+    for (const wrong of [{ by: "rank" }, { weight: 2 }, { weight: Number.NaN }, { words: true }]) {
+      await expect(index.search("x", wrong as never)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
+    await expect(index.search(new Float32Array(384), { by: "words" })).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringMatching(/question in words/) });
+    await expect((await open({ keepTexts: false })).search("x", { by: "both" })).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringMatching(/texts that are kept/) });
     for (const wrong of [{ store: "disk" }, { vectors: "f32" }, { chunk: { tokens: 3 } }, { chunk: { tokens: 1000 } }, { chunk: { tokens: 64, overlap: 40 } }]) {
       await expect(open(wrong as never)).rejects.toMatchObject({ code: "invalid_argument" });
     }
@@ -163,6 +170,81 @@ describe("an index", () => {
     expect(await index.add(many)).toEqual({ documents: 300, passages: 300 });
     expect([index.documents, index.passages]).toEqual([300, 300]);
   });
+});
+
+describe("words", () => {
+  /** The passages of ranking/tests/bm25.py, and the values that it computes for them. */
+  const passages = ["the cat sat on the mat", "the dog chased the cat and the other cat", "a bird", "parse_header reads a header"];
+  const expected = [...readFileSync(join(root, "ranking/tests/bm25.rs"), "utf8").matchAll(/\("(.*)", \[(.*)\]\)/g)]
+    .map(([, query, scores]) => [query!, scores!.split(", ").map(Number)] as const);
+  const documents = passages.map((text, at) => ({ id: String(at), text }));
+
+  test("are ranked as by the formula, whatever was there before and came later", async () => {
+    const index = await open({ model: stub(8) as never });
+    await index.add([...documents.slice(1, 3), { id: "gone", text: "the cat and the dog" }]);
+    await index.search("cat", { by: "words" });
+    await index.add([{ id: "2", text: "another cat" }, documents[0]!, documents[3]!]);
+    await index.remove("gone");
+    await index.add(documents[2]!);
+    expect(expected).toHaveLength(5);
+    for (const [query, scores] of expected) {
+      const hits = await index.search(query, { by: "words" });
+      expect(hits).toHaveLength(scores.filter((score) => score > 0).length);
+      hits.forEach(({ id, score, similarity }, at) => {
+        expect(score).toBeCloseTo(scores[Number(id)]!, 6);
+        expect(score).toBeLessThanOrEqual(hits[at - 1]?.score ?? Infinity);
+        expect(similarity).toBeUndefined();
+      });
+    }
+    expect(await index.search("cats", { by: "words", k: 1 })).toMatchObject([{ id: "1", text: passages[1] }]);
+    expect(await index.search("cats", { by: "words", filter: ({ id }) => id !== "1" })).toMatchObject([{ id: "0" }]);
+  });
+
+  test("find what a model of meaning passes over, and count beside it", async () => {
+    const index = await open();
+    await index.add([...PETS, { id: "error", text: "The program ends with E0382." }, { id: "other", text: "The program ends with E0499." }]);
+    expect((await index.search("what is E0382", { k: 1 }))[0]).toMatchObject({ id: "error", score: 1 });
+    const [best] = await index.search("How do I bake?", { k: 1, weight: 1 });
+    expect(best).toMatchObject({ id: "bread", score: 1 });
+    const [meant] = await index.search("How do I bake?", { k: 1, by: "meaning" });
+    expect(best!.similarity).toBeCloseTo(meant!.score, 6);
+    // Stop words say nothing beside a meaning, and something alone.
+    const both = (await index.search("What is on the?")).map(({ id }) => id);
+    expect(both).toEqual((await index.search("What is on the?", { by: "meaning" })).map(({ id }) => id));
+    expect((await index.search("on the", { by: "words" }))[0]).toMatchObject({ id: "cat" });
+    expect(await index.search("", { by: "words" })).toEqual([]);
+  });
+
+  test.each([
+    ["how to open a file", [0.7, 0.7]], ["wie kann man die Datei öffnen", [0.3, 0.7]], ["открыть файл", [0.1, 0.7]],
+  ])("count more where the built-in model knows little: %s", async (question, shares) => {
+    const known = question.split(" ").at(-1)!;
+    for (const [at, share] of shares.entries()) {
+      const index = await open({ model: nearest("near", at === 0) });
+      await index.add([{ id: "words", text: `${known} file` }, { id: "near", text: "near" }]);
+      const hits = await index.search(question);
+      // One is the best by meaning alone, one by words alone.
+      expect(Object.fromEntries(hits.map(({ id, score }) => [id, Number(score.toFixed(6))]))).toEqual({ near: share, words: Number((1 - share).toFixed(6)) });
+      expect(await index.search(question, { weight: 0.5 })).toMatchObject([{ score: 0.5 }, { score: 0.5 }]);
+    }
+  });
+
+  /** A model to which one text is all that questions mean, which is the built-in one by the mark of an index, or another. */
+  function nearest(text: string, isBuiltIn: boolean): SentenceModel {
+    const dims = 384;
+    const axis = (at: number) => Float32Array.from({ length: dims }, (_, index) => Number(index === at));
+    return {
+      ...stub(dims), tokenize: (part: string) => model.tokenize(part),
+      embedQuery: async () => ({ data: axis(40), dims, tokens: 3, truncated: false }),
+      embedDocuments: async (texts: readonly string[]) => {
+        const isMark = texts[0]!.startsWith("Which model");
+        if (isMark && isBuiltIn) return model.embedDocuments(texts);
+        const data = new Float32Array(texts.length * dims);
+        texts.forEach((each, at) => data.set(axis(isMark ? 3 : each === text ? 40 : 50), at * dims));
+        return { data, dims, tokens: texts.map(() => 3), truncated: texts.map(() => false) };
+      },
+    } as unknown as SentenceModel;
+  }
 });
 
 describe("long texts", () => {

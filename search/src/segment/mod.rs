@@ -2,7 +2,6 @@
 //! memory or in a mapped file.
 
 mod layout;
-mod postings;
 #[cfg(test)]
 mod tests;
 mod view;

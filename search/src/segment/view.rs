@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use nanoembed::Bytes;
+use nanoembed_ranking::postings;
 
 use super::layout::{
     FILE, Identity, PART, PASSAGE, Sections, Sizes, TERM, parsed, u32_at, u64_at, u128_at,
 };
-use super::postings;
 
 /// Files with their passages, the vectors of their parts and their words.
 #[derive(Clone, Debug)]

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 
 use nanoembed::digest::digest;
+use nanoembed_ranking::{Letters, counts, postings};
 use rayon::prelude::*;
 
 use super::layout::{Identity, Sizes, header};
-use super::postings;
 use super::view::Segment;
 use crate::passage::Passage;
-use crate::script::Letters;
-use crate::term::counts;
 
 /// A file for a new segment.
 #[derive(Debug)]

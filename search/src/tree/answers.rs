@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 
 use nanoembed::{Encoder, Observer, Reranker, Result};
+use nanoembed_ranking::{Hit, Scores, WEIGHT, Words, best_part, weight_of_built_in};
 use serde_json::{Map, Value};
 
 use super::Tree;
 use super::options::{By, Query};
-use crate::best_part;
-use crate::bm25::Words;
 use crate::meaning::{Meaning, compare};
-use crate::rank::{Hit, Scores};
 use crate::records;
-use crate::weight::{WEIGHT, weight_of_built_in};
 
 /// A passage that answers a query: its best part.
 #[derive(Clone, Debug)]
@@ -126,8 +123,7 @@ impl Tree {
             true => weight_of_built_in(query.text, live),
             false => WEIGHT,
         });
-        // A hit on stop words says nothing beside a meaning.
-        let words = words.filter(|words| !words.are_stop_words).map(|words| words.scores(live));
+        let words = words.filter(Words::count_beside_meaning).map(|words| words.scores(live));
         let by_meaning = best_part::scores(&passages);
         let scores = Scores { meaning: Some(&by_meaning), words: words.as_deref() };
         let best_of = |passage: usize| match passages.get(passage) {

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed::lines::told_of_unusable;
 use nanoembed::{Encoder, Observer, Result, VectorKind};
+use nanoembed_ranking::Passages as _;
 
 use crate::cutting::{Reader, UsualReader};
 use crate::live::{Live, Named};
@@ -149,8 +150,8 @@ impl Tree {
 
     /// The number of different passages.
     #[must_use]
-    pub const fn passages(&self) -> usize {
-        self.live.count()
+    pub fn passages(&self) -> usize {
+        self.live.searched()
     }
 
     /// Finds the files, in the order of `paths`: each folder's are a group.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use nanoembed::{Encoder, Error, Result, VectorKind};
+use nanoembed_ranking::DEPTH;
 
 use crate::cutting::Cutting;
-use crate::rank::DEPTH;
 use crate::store::cache_folder;
 use crate::walk::Walk;
 

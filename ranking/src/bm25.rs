@@ -7,18 +7,44 @@
 //! ln(1 + (p − d + ½) / (d + ½)) · n / (n + k · (1 − b + b · l / m))
 //! ```
 
-use crate::live::Live;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::term::{counts, query_terms};
 
 const K: f32 = 1.2;
 const B: f32 = 0.75;
 
+/// Passages by the terms that they have. Those that are not searched count nowhere.
+pub trait Passages {
+    /// One more than the highest number of a passage.
+    fn end(&self) -> usize;
+
+    /// The number of passages that are searched.
+    fn searched(&self) -> usize;
+
+    /// True if a passage is searched.
+    fn is_searched(&self, passage: usize) -> bool;
+
+    /// The number of terms of a passage; `None` if it is not searched.
+    fn terms(&self, passage: usize) -> Option<u32>;
+
+    /// The number of terms of all passages that are searched.
+    fn all_terms(&self) -> u64;
+
+    /// The passages that have a term, with its count in each. Some may be there that are not searched.
+    fn postings(&self, term: &str) -> impl Iterator<Item = (usize, u32)>;
+
+    /// True if at least half of the letters are Latin.
+    fn are_latin(&self) -> bool;
+}
+
 /// The terms of a query, and how rare they are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
+pub struct Words {
     terms: Vec<Word>,
-    /// True if the query has stop words alone.
-    pub(crate) are_stop_words: bool,
+    are_stop_words: bool,
 }
 
 /// A term of a query.
@@ -32,31 +58,33 @@ struct Word {
 
 impl Words {
     /// Looks up a query's terms: without stop words, unless it has no others.
-    pub(crate) fn new(query: &str, live: &Live) -> Self {
+    #[must_use]
+    pub fn new(query: &str, passages: &impl Passages) -> Self {
         let (says, stops) = query_terms(query);
         let are_stop_words = says.is_empty();
         let terms = if are_stop_words { stops } else { says };
         let found = terms.into_iter().map(|term| {
-            let postings: Vec<(usize, u32)> = live
-                .segments()
-                .flat_map(|(start, segment)| {
-                    segment.postings(&term).map(move |(at, count)| (start + at as usize, count))
-                })
-                .filter(|(passage, _)| live.has(*passage))
-                .collect();
-            let rarity = rarity(live.count(), postings.len());
+            let all = passages.postings(&term);
+            let postings: Vec<(usize, u32)> = all.filter(|it| passages.is_searched(it.0)).collect();
+            let rarity = rarity(passages.searched(), postings.len());
             Word { term, rarity, postings }
         });
         Self { terms: found.collect(), are_stop_words }
     }
 
-    /// The scores of all passages; 0 for those that share no word with the query.
-    pub(crate) fn scores(&self, live: &Live) -> Vec<f32> {
-        let (mut scores, mean) = (vec![0.0; live.len()], live.mean_terms());
+    /// True unless the query has stop words alone, which say nothing beside a meaning.
+    #[must_use]
+    pub const fn count_beside_meaning(&self) -> bool {
+        !self.are_stop_words
+    }
+
+    /// The scores of all passages, by number; 0 for those that share no word with the query.
+    #[must_use]
+    pub fn scores(&self, passages: &impl Passages) -> Vec<f32> {
+        let (mut scores, mean) = (vec![0.0; passages.end()], mean_terms(passages));
         for Word { rarity, postings, .. } in &self.terms {
             for (passage, count) in postings {
-                let Some(place) = live.place(*passage) else { continue };
-                let (_, length, ..) = place.segment.numbers(place.passage);
+                let Some(length) = passages.terms(*passage) else { continue };
                 if let Some(score) = scores.get_mut(*passage) {
                     *score += rarity * weight(*count, length, mean);
                 }
@@ -66,7 +94,7 @@ impl Words {
     }
 
     /// The number of the text that has the rarest words of the query; the first among equals.
-    pub(crate) fn best_of<'t>(&self, texts: impl Iterator<Item = &'t str>) -> usize {
+    pub fn best_of<'t>(&self, texts: impl Iterator<Item = &'t str>) -> usize {
         let (mut best, mut most) = (0, 0.0);
         for (at, text) in texts.enumerate() {
             let found = counts(text).1;
@@ -81,10 +109,16 @@ impl Words {
     }
 }
 
+/// The average number of terms of a passage.
+#[expect(clippy::cast_precision_loss, reason = "a mean")]
+fn mean_terms(passages: &impl Passages) -> f32 {
+    (passages.all_terms() as f32 / passages.searched().max(1) as f32).max(1.0)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "numbers of passages")]
 fn rarity(all: usize, having: usize) -> f32 {
     let (all, having) = (all as f32, having as f32);
-    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+    libm::logf(1.0 + (all - having + 0.5) / (having + 0.5))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of words")]
@@ -96,19 +130,19 @@ fn weight(count: u32, length: u32, mean: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::tests::live_from;
+    use crate::word_index::tests::index_from;
 
     /// By `rank_bm25`'s way to count, with Lucene's formula: `tests/bm25.py`.
     #[test]
     fn scores_are_those_of_the_formula() {
-        let live = live_from(&[
+        let index = index_from(&[
             "the cat sat on the mat",
             "the dog chased the cat and the other cat",
             "a bird",
             "parse_header reads a header",
         ]);
         for (query, expected) in EXPECTED {
-            let found = Words::new(query, &live).scores(&live);
+            let found = Words::new(query, &index).scores(&index);
             for (found, expected) in found.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-6, "{query}: {found} {expected}");
             }
@@ -119,22 +153,22 @@ mod tests {
 
     #[test]
     fn stop_words_count_alone_only() {
-        let live = live_from(&["to be or not to be", "being there", "question"]);
-        let found = Words::new("to be, or not to be?", &live);
-        let scores = found.scores(&live);
-        assert!(found.are_stop_words && scores[0] > 0.0 && scores[2] == 0.0);
-        let found = Words::new("to be a question", &live);
-        let scores = found.scores(&live);
-        assert!(!found.are_stop_words && scores[0] == 0.0 && scores[2] > 0.0);
-        let none = live_from(&[]);
+        let index = index_from(&["to be or not to be", "being there", "question"]);
+        let found = Words::new("to be, or not to be?", &index);
+        let scores = found.scores(&index);
+        assert!(!found.count_beside_meaning() && scores[0] > 0.0 && scores[2] == 0.0);
+        let found = Words::new("to be a question", &index);
+        let scores = found.scores(&index);
+        assert!(found.count_beside_meaning() && scores[0] == 0.0 && scores[2] > 0.0);
+        let none = index_from(&[]);
         assert!(Words::new("a", &none).scores(&none).is_empty());
     }
 
     #[test]
     fn the_best_part_has_the_rarest_words() {
-        let live = live_from(&["the cat sat", "the cat ran", "a storm"]);
+        let index = index_from(&["the cat sat", "the cat ran", "a storm"]);
         let best =
-            |query, parts: [&'static str; 3]| Words::new(query, &live).best_of(parts.into_iter());
+            |query, parts: [&'static str; 3]| Words::new(query, &index).best_of(parts.into_iter());
         assert_eq!(best("cat in a storm", ["the cat", "the storm", "a storm"]), 1);
         assert_eq!(best("unknown", ["the cat", "the storm", ""]), 0);
     }

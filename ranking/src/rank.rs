@@ -3,6 +3,8 @@
 //! Both together are a weighted sum of scores, each scaled to 0…1 over its first hundred: ranks alone
 //! would let a hit on a frequent word count as much as the nearest text.
 
+use alloc::vec::Vec;
+
 /// The passages of each kind of score that count, at least.
 pub const DEPTH: usize = 100;
 

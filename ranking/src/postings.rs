@@ -1,6 +1,8 @@
 //! Lists of the passages that have a term, with its count in each: numbers in LEB128, each passage as
 //! the difference from the one before.
 
+use alloc::vec::Vec;
+
 /// Appends a number in LEB128.
 fn put(out: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
@@ -24,20 +26,25 @@ fn take(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
+/// Appends a passage and its count to a list whose last passage is `before`; 0 if the list is empty.
+pub fn append(out: &mut Vec<u8>, before: u32, (passage, count): (u32, u32)) {
+    put(out, passage.wrapping_sub(before));
+    put(out, count);
+}
+
 /// Appends a list of (passage, count), which is in ascending order of the passages.
-pub(super) fn write(out: &mut Vec<u8>, postings: impl IntoIterator<Item = (u32, u32)>) {
+pub fn write(out: &mut Vec<u8>, postings: impl IntoIterator<Item = (u32, u32)>) {
     let mut before = 0;
-    for (passage, count) in postings {
-        put(out, passage.wrapping_sub(before));
-        put(out, count);
-        before = passage;
+    for posting in postings {
+        append(out, before, posting);
+        before = posting.0;
     }
 }
 
 /// The (passage, count) pairs of a list.
-pub(super) fn read(mut bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+pub fn read(mut bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let mut passage = 0_u32;
-    std::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         passage = passage.wrapping_add(take(&mut bytes)?);
         Some((passage, take(&mut bytes)?))
     })

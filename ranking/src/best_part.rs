@@ -5,12 +5,14 @@
 //! less than a beginning: on questions to FAQs and on code that is better than the best part as it
 //! is, and in whole chapters far better than the beginning alone (`docs/search.md`).
 
+use alloc::vec::Vec;
+
 /// The share of a standard deviation that parts after the first count less.
 const LATER: f64 = 0.5;
 
 /// The similarities of a passage's parts with a query.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BestPart {
+pub struct BestPart {
     first: f32,
     /// The best of the parts after the first.
     later: f32,
@@ -26,7 +28,7 @@ impl Default for BestPart {
 
 impl BestPart {
     /// Takes the similarity of one more part; among equals, the first that was given is the best.
-    pub(crate) fn add(&mut self, number: u32, similarity: f32) {
+    pub fn add(&mut self, number: u32, similarity: f32) {
         if number == 0 {
             self.first = similarity;
         } else if similarity > self.later || self.later.is_nan() {
@@ -40,12 +42,14 @@ impl BestPart {
     }
 
     /// The similarity of the most similar part; not a number if no part has a vector.
-    pub(crate) fn similarity(self) -> f32 {
+    #[must_use]
+    pub fn similarity(self) -> f32 {
         if self.is_later() { self.later } else { self.first }
     }
 
     /// The number of the most similar part.
-    pub(crate) fn number(self) -> u32 {
+    #[must_use]
+    pub fn number(self) -> u32 {
         if self.is_later() { self.number } else { 0 }
     }
 }
@@ -60,7 +64,8 @@ impl FromIterator<f32> for BestPart {
 }
 
 /// The scores by which passages are ordered; not a number where no part has a vector.
-pub(crate) fn scores(passages: &[BestPart]) -> Vec<f32> {
+#[must_use]
+pub fn scores(passages: &[BestPart]) -> Vec<f32> {
     #[expect(clippy::cast_possible_truncation, reason = "a similarity has this precision, too")]
     let less = (LATER * deviation(passages.iter().map(|passage| passage.first))) as f32;
     // The greater of two is the other one where one is not a number.
@@ -79,7 +84,7 @@ fn deviation(values: impl Iterator<Item = f32>) -> f64 {
         return 0.0;
     }
     let mean = sum / count;
-    (squares / count - mean * mean).max(0.0).sqrt()
+    libm::sqrt((squares / count - mean * mean).max(0.0))
 }
 
 #[cfg(test)]

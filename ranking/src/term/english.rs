@@ -5,7 +5,8 @@
 //! `Y` on the way. Region 1 begins after the first consonant that follows a vowel, region 2 after the
 //! next such place; most endings are removed only there.
 
-use std::borrow::Cow;
+use alloc::borrow::Cow;
+use alloc::string::String;
 
 /// Words whose stems the rules get wrong.
 const WHOLE: [(&str, &str); 15] = [
@@ -298,6 +299,8 @@ fn ends_short(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     /// Words, and what Snowball 3.1 makes of them: `tests/stems.py` writes the list.

@@ -10,8 +10,10 @@
 mod english;
 mod stop_words;
 
-use std::collections::HashMap;
-use std::ops::Range;
+use alloc::borrow::ToOwned as _;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::script::is_without_spaces;
 use stop_words::StopWords;
@@ -21,7 +23,7 @@ pub(crate) use stop_words::may_be_english;
 const MOST_BYTES: usize = 96;
 
 /// Calls `put` with each term of a text, in their order.
-pub(crate) fn terms(text: &str, mut put: impl FnMut(&str)) {
+pub fn terms(text: &str, mut put: impl FnMut(&str)) {
     let mut lower = String::new();
     for compound in compounds(text) {
         let whole = &text[compound];
@@ -48,20 +50,20 @@ pub(crate) fn terms(text: &str, mut put: impl FnMut(&str)) {
     }
 }
 
-/// The number of a text's terms, and how often it has each.
-pub(crate) fn counts(text: &str) -> (u32, Vec<(String, u32)>) {
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    let mut length = 0_u32;
+/// The number of a text's terms, and its different terms in ascending order, with their counts.
+#[must_use]
+pub fn counts(text: &str) -> (u32, Vec<(String, u32)>) {
+    let (mut all, mut places) = (String::new(), Vec::new());
     terms(text, |term| {
-        length = length.saturating_add(1);
-        match counts.get_mut(term) {
-            Some(count) => *count += 1,
-            None => {
-                counts.insert(term.to_owned(), 1);
-            }
-        }
+        let start = all.len();
+        all.push_str(term);
+        places.push(start..all.len());
     });
-    (length, counts.into_iter().collect())
+    places.sort_unstable_by(|a, b| all[a.clone()].cmp(&all[b.clone()]));
+    let count = |equal: &[Range<usize>]| u32::try_from(equal.len()).unwrap_or(u32::MAX);
+    let groups = places.chunk_by(|a, b| all[a.clone()] == all[b.clone()]);
+    let counted = groups.map(|equal| (all[equal[0].clone()].to_owned(), count(equal))).collect();
+    (count(&places), counted)
 }
 
 /// The terms of a query: those that say something, and all others, which say nothing in most texts.
@@ -94,7 +96,7 @@ fn is_mark(letter: char) -> bool {
 /// Parts of a text that are joined by one character each, such as `snake_case`, `a::b` and `x.y`.
 fn compounds(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
-    std::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         let start = at + text.get(at..)?.find(is_letter)?;
         let mut end = start;
         for (offset, letter) in text[start..].char_indices() {
@@ -120,7 +122,7 @@ fn is_name(whole: &str, is_camel: bool) -> bool {
 /// The words of `camelCase` and `HTTPServer2`, and runs of a script without spaces, with `true`.
 fn words(word: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut rest = word;
-    std::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         let mut letters = rest.char_indices().peekable();
         let (_, first) = letters.next()?;
         let is_pairs = is_without_spaces(first);

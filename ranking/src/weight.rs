@@ -1,6 +1,6 @@
 //! The share of meaning beside words in the score of a passage.
 
-use crate::live::Live;
+use crate::Passages;
 use crate::script::Letters;
 use crate::term::may_be_english;
 
@@ -17,9 +17,10 @@ const OTHER_SCRIPTS: f32 = 0.1;
 /// The share of meaning that the built-in model deserves, which knows English: less than [`WEIGHT`]
 /// if the query is in another language, or most letters of it or of the passages in another script
 /// than the Latin.
-pub(crate) fn weight_of_built_in(query: &str, live: &Live) -> f32 {
+#[must_use]
+pub fn weight_of_built_in(query: &str, passages: &impl Passages) -> f32 {
     match () {
-        () if !Letters::from_text(query).are_latin() || !live.is_latin() => OTHER_SCRIPTS,
+        () if !Letters::from_text(query).are_latin() || !passages.are_latin() => OTHER_SCRIPTS,
         () if !may_be_english(query) => OTHER_LANGUAGES,
         () => WEIGHT,
     }
@@ -28,7 +29,7 @@ pub(crate) fn weight_of_built_in(query: &str, live: &Live) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::tests::live_from;
+    use crate::word_index::tests::index_from;
 
     #[test]
     fn the_built_in_model_counts_less_where_it_knows_little() {
@@ -40,7 +41,7 @@ mod tests {
             ("日本語", "a file", OTHER_SCRIPTS),
             ("file", "日本語 a", OTHER_SCRIPTS),
         ] {
-            assert_eq!(weight_of_built_in(query, &live_from(&[text])), expected, "{query} {text}");
+            assert_eq!(weight_of_built_in(query, &index_from(&[text])), expected, "{query} {text}");
         }
     }
 }
