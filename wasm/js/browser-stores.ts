@@ -1,16 +1,27 @@
 // What browsers keep segments in: files, and databases.
 import { NanoembedError } from "./errors.js";
-import type { KeptStore, Store } from "./index-store.js";
+import type { KeptStore, Segments, Store } from "./index-store.js";
 
 const NAME = "nanoembed-index";
 
 /** Opens the segments of an index. */
 export async function openBrowserStore(kind: KeptStore, name: string): Promise<Store> {
-  const store = await (kind === "opfs" ? inFiles(name) : inDatabase(name));
-  const write = (each: string, bytes: Uint8Array<ArrayBuffer>) => store.write(each, bytes).catch((cause: unknown) => {
-    throw writeFailure(cause, bytes.length);
-  });
-  return { ...store, write };
+  const segments = await (kind === "opfs" ? inFiles(name) : inDatabase(name));
+  const key = `nanoembed-index ${kind} ${name}`;
+  const channel = new BroadcastChannel(key);
+  return {
+    ...segments,
+    write: (each, bytes) => segments.write(each, bytes).catch((cause: unknown) => {
+      throw writeFailure(cause, bytes.length);
+    }),
+    locked: (mode, run) => navigator.locks.request(key, { mode }, run) as never,
+    tell: () => channel.postMessage(undefined),
+    onTold: (run) => channel.addEventListener("message", run),
+    close() {
+      channel.close();
+      segments.close();
+    },
+  };
 }
 
 /** What a store that could not write says: nothing of that segment is kept. */
@@ -43,7 +54,7 @@ async function writeFile(place: FileSystemDirectoryHandle, name: string, bytes: 
 }
 
 /** A file a segment. */
-async function inFiles(name: string): Promise<Store> {
+async function inFiles(name: string): Promise<Segments> {
   const place = await folder(name);
   const remove = async (names: readonly string[]) => {
     for (const each of names) await place.removeEntry(each).catch(() => {});
@@ -92,7 +103,7 @@ function put(all: IDBObjectStore, name: string, bytes: Uint8Array<ArrayBuffer>):
 }
 
 /** A database an index, a record a segment, or several of a large one. */
-async function inDatabase(name: string): Promise<Store> {
+async function inDatabase(name: string): Promise<Segments> {
   const opening = indexedDB.open(`${NAME} ${name}`);
   opening.onupgradeneeded = () => opening.result.createObjectStore(SEGMENTS);
   const database = await answer(opening);

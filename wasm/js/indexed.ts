@@ -9,7 +9,10 @@ export interface IndexOptions {
   model: SentenceModel;
   /** Where the index is kept. Default: `memory`, until it is closed. */
   store?: IndexStore;
-  /** Which of the kept ones; two pages that name the same have the same. Default: `default`. */
+  /**
+   * Which of the kept ones; two pages that name the same have the same. Default: `default`. In a `folder` it is the folder's path, which
+   * one program at a time has open.
+   */
   name?: string;
   /**
    * `int8` compares a question with every vector. `binary` compares signs first, and then those that are most alike in 8 bits:

@@ -8,7 +8,7 @@ import { NanoembedError, check, checkNames } from "./errors.js";
 import type {
   AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexSearchOptions, SearchIndex,
 } from "./indexed.js";
-import { missing, type IndexStore } from "./index-store.js";
+import { missing, type IndexStore, type KeptStore } from "./index-store.js";
 import { passagesOf, type ChunkOptions, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
 import { leave } from "./iterators.js";
@@ -49,7 +49,8 @@ export async function createIndex<Metadata = any>(options: IndexOptions): Promis
     model: true, store: true, name: true, vectors: true, modelName: true, chunk: true, keepTexts: true, truncateDim: true,
   });
   checkNames<keyof ChunkOptions>(options.chunk ?? {}, { tokens: true, overlap: true, paragraphs: true }, "chunk.");
-  check(["memory", "indexeddb", "opfs"].includes(store), 'store must be "memory", "indexeddb" or "opfs"');
+  check(["memory", "indexeddb", "opfs", "folder"].includes(store), 'store must be "memory", "indexeddb", "opfs" or "folder"');
+  check(store !== "folder" || options.name !== undefined, "name must be the path of the folder");
   check(["int8", "binary"].includes(vectors), 'vectors must be "int8" or "binary"');
   check(typeof name === "string" && name !== "", "name must be a string with characters");
   const error = missing(store);
@@ -81,7 +82,7 @@ export async function createIndex<Metadata = any>(options: IndexOptions): Promis
 }
 
 /** Deletes an index that is kept. Pages that have it open find nothing any more. */
-export async function deleteIndex(store: "indexeddb" | "opfs", name = "default"): Promise<void> {
+export async function deleteIndex(store: KeptStore, name = "default"): Promise<void> {
   const error = missing(store);
   if (error) throw error;
   await deleteSegments(store, name);

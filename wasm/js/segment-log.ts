@@ -1,6 +1,7 @@
 // The segments of an index, in the order in which they were written: by this page, and by others that have the same index open.
 import { NanoembedError } from "./errors.js";
-import { openStore, type IndexStore, type KeptStore, type Store } from "./index-store.js";
+import { openStore, type IndexStore, type KeptStore, type Locked, type Store } from "./index-store.js";
+import { queue } from "./queue.js";
 import { decoding, encoding, type Segment } from "./segment.js";
 import { inSlices, type Work } from "./slices.js";
 
@@ -32,7 +33,6 @@ export class SegmentLog {
   readonly #locked: Locked;
   /** What errors call the index. */
   readonly #title: string;
-  readonly #channel: BroadcastChannel | undefined;
   readonly #reading: Reading;
   #first = 0;
   #applied = 0;
@@ -41,16 +41,15 @@ export class SegmentLog {
   readonly #sizes = new Map<string, number>();
   #isClosed = false;
 
-  private constructor(title: string, store: Store | undefined, locked: Locked, channel: BroadcastChannel | undefined, reading: Reading) {
-    [this.#title, this.#store, this.#locked, this.#channel, this.#reading] = [title, store, locked, channel, reading];
-    channel?.addEventListener("message", () => (this.#isStale = true));
+  private constructor(title: string, store: Store | undefined, locked: Locked, reading: Reading) {
+    [this.#title, this.#store, this.#locked, this.#reading] = [title, store, locked, reading];
+    store?.onTold(() => (this.#isStale = true));
   }
 
   static async open(kind: IndexStore, name: string, title: string, reading: Reading): Promise<SegmentLog> {
-    if (kind === "memory") return new SegmentLog(title, undefined, queue(), undefined, reading);
-    const key = keyOf(kind, name);
+    if (kind === "memory") return new SegmentLog(title, undefined, queue(), reading);
     const store = await openStore(kind, name);
-    return new SegmentLog(title, store, locksOf(key), new BroadcastChannel(key), reading);
+    return new SegmentLog(title, store, store.locked, reading);
   }
 
   /** Takes over what was written since the last time, if something was. */
@@ -75,7 +74,7 @@ export class SegmentLog {
       if (before.length === 0) this.#first = number;
       this.#applied = number;
       this.#reading.apply(segment);
-      this.#channel?.postMessage(undefined);
+      store.tell();
       await this.#merge(store, [...before, { name, from: number, to: number }]);
     });
   }
@@ -83,7 +82,6 @@ export class SegmentLog {
   /** What is being written is kept as a whole, or not at all; nothing is applied any more. */
   close(): void {
     this.#isClosed = true;
-    this.#channel?.close();
     this.#store?.close();
   }
 
@@ -204,28 +202,8 @@ function counting(names: readonly string[]): Range[] {
 
 /** Deletes all segments of an index. */
 export async function deleteSegments(kind: KeptStore, name: string): Promise<void> {
-  const key = keyOf(kind, name);
   const store = await openStore(kind, name);
-  await locksOf(key)("exclusive", async () => store.remove(await store.names()));
+  await store.locked("exclusive", async () => store.remove(await store.names()));
+  store.tell();
   store.close();
-  const channel = new BroadcastChannel(key);
-  channel.postMessage(undefined);
-  channel.close();
-}
-
-const keyOf = (kind: KeptStore, name: string) => `nanoembed-index ${kind} ${name}`;
-
-/** Runs something while no page writes, or while no other reads or writes. */
-type Locked = <T>(mode: "shared" | "exclusive", run: () => Promise<T>) => Promise<T>;
-
-const locksOf = (key: string): Locked => (mode, run) => navigator.locks.request(key, { mode }, run) as never;
-
-/** One after the other, in this page. */
-function queue(): Locked {
-  let last: Promise<unknown> = Promise.resolve();
-  return (_, run) => {
-    const own = last.then(run);
-    last = own.catch(() => {});
-    return own;
-  };
 }

@@ -26,6 +26,8 @@ const chunks = {
   "passage-ranking": ["passage-ranking.ts", "generated/ranking.js"],
   // What kept indices need.
   stores: ["browser-stores.ts", "merging.ts"],
+  // What indices in folders need.
+  "folder-store": ["folder-store.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "words-entry.ts", "module-slim.ts", "generated/slim.js"],

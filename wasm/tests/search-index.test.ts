@@ -152,7 +152,7 @@ describe("an index", () => {
     for (const wrong of [{ store: "disk" }, { vectors: "f32" }, { chunk: { tokens: 3 } }, { chunk: { tokens: 1000 } }, { chunk: { tokens: 64, overlap: 40 } }]) {
       await expect(open(wrong as never)).rejects.toMatchObject({ code: "invalid_argument" });
     }
-    // Node keeps nothing.
+    // That browsers have, and Node has not.
     await expect(open({ store: "opfs" })).rejects.toMatchObject({ code: "store_unavailable" });
   });
 
