@@ -135,6 +135,8 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
         })().then(() => undefined, failure);
         const searching = (async () => { for (;;) await index.search("text").then(() => new Promise((over) => setTimeout(over))); })().catch(failure);
         await new Promise((over) => setTimeout(over, 40 * turn));
+        // The last one has merged parts, on a slow machine, too.
+        while (turn === 11 && kept <= 160) await new Promise((over) => setTimeout(over));
         const before = kept;
         index.close();
         results.push({ kept: before, error: await adding, searched: await searching });
@@ -149,7 +151,6 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
       expect(ids.length).toBeGreaterThanOrEqual(kept);
       expect(ids).toEqual(ids.map((_, at) => String(at)));
     }
-    expect(Math.max(...told.map(({ kept }) => kept))).toBeGreaterThan(160);
   });
 
   test("can be used after there was no more room", async () => {
