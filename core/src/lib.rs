@@ -59,7 +59,7 @@
 //! # Embed a text in lent memory
 //!
 //! The same without a heap. The file is a slice here, in flash for example;
-//! [`model::stored`] runs models from storage that cannot be borrowed.
+//! [`source::stored`] runs models from storage that cannot be borrowed.
 //!
 //! ```
 //! # #[cfg(feature = "embd")] {
@@ -169,6 +169,7 @@ pub mod owned;
 pub mod quant;
 pub mod read;
 pub mod sink;
+pub mod source;
 pub mod subword;
 pub mod tensor;
 pub mod text;

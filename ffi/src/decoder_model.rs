@@ -2,8 +2,9 @@
 //! `.weights` file.
 
 use nanoembed_core::kernel;
+use nanoembed_core::model::SliceWeights;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
-use nanoembed_core::model::{ModelSource, SliceWeights};
+use nanoembed_core::source::ModelSource;
 
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::memory_file::parse;

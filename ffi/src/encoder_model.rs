@@ -4,10 +4,10 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::CrossEncoder;
-use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::model::{
     Batch, Config, Encoder, FixedMemory, FixedNeeds, HeadLayer, Layer, Plan, Run, Workspace,
 };
+use nanoembed_core::source::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::token::Encoded;
 
 use crate::chosen::{self, Chosen, Prompt};

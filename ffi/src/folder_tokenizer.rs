@@ -3,7 +3,7 @@
 use core::mem::{MaybeUninit, size_of, size_of_val};
 
 use nanoembed_core::describe::folder::FolderPrompts;
-use nanoembed_core::model::folder_tokenizer::{
+use nanoembed_core::source::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
 use nanoembed_core::token::Encoded;

@@ -5,7 +5,7 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::ModelSource;
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF, left_out};

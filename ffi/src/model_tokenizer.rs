@@ -1,8 +1,8 @@
 //! The tokenizers of models in lent memory.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::folder_tokenizer::FolderTokenizer;
-use nanoembed_core::model::stored::{StoredIds, StoredTokens};
+use nanoembed_core::source::folder_tokenizer::FolderTokenizer;
+use nanoembed_core::source::stored::{StoredIds, StoredTokens};
 use nanoembed_core::token::{Encoded, Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
 use crate::leaf::{self, Part};

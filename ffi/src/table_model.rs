@@ -2,8 +2,8 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::StaticModel;
-use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
+use nanoembed_core::source::StaticModel;
+use nanoembed_core::source::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::token::Encoded;
 
 use crate::folder_tokenizer;

@@ -4,7 +4,9 @@ use core::ffi::c_char;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::tokenizer::{Tokenizer, TokenizerKind, TokenizerNeeds, TokenizerSource};
+use nanoembed_core::source::tokenizer::{
+    Tokenizer, TokenizerKind, TokenizerNeeds, TokenizerSource,
+};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::{Error, ErrorKind};
 

@@ -1,6 +1,6 @@
 //! Lent memory as the index over a tokenizer takes it apart.
 
-use nanoembed_core::model::tokenizer::{TokenizerMemory, TokenizerNeeds};
+use nanoembed_core::source::tokenizer::{TokenizerMemory, TokenizerNeeds};
 use nanoembed_core::token::AddedToken;
 use nanoembed_core::token::bpe::Merge;
 use nanoembed_core::token::sentencepiece::{Piece, Slot};

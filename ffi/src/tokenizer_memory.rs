@@ -1,6 +1,6 @@
 //! Lent memory as the texts of a tokenizer take it apart.
 
-use nanoembed_core::model::tokenizer::{ScratchNeeds, Tokenizer, TokenizerScratch};
+use nanoembed_core::source::tokenizer::{ScratchNeeds, Tokenizer, TokenizerScratch};
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{self, Step};
 

@@ -10,8 +10,9 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::{InOrder, ModelSource};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::{Encoder, TextSession, usual_prompt};
+use nanoembed_core::source::ModelSource;
 use nanoembed_ffi::embed::nanoembed_embed_ids;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::status::*;

@@ -4,10 +4,9 @@
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
-use nanoembed_core::model::{
-    ModelSource, SliceWeights, Weights, check, embd_is_decoder, embd_llama_config,
-};
+use nanoembed_core::model::{SliceWeights, Weights, check};
 use nanoembed_core::owned::Decoder;
+use nanoembed_core::source::{ModelSource, embd_is_decoder, embd_llama_config};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{Entries, LengthPrefix, SortedVocabulary};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use nanoembed::Silent;
 use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::{Batch, InOrder, ModelSource, SliceWeights};
+use nanoembed_core::model::{Batch, InOrder, SliceWeights};
 use nanoembed_core::owned::{DescribedFile, Encoder, TextSession};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::tensor::TensorHeader;
 
 const TEXTS: [&str; 3] = [

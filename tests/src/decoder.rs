@@ -10,7 +10,8 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
-use nanoembed_core::model::{Run, SliceWeights, Weights, amb_llama_config};
+use nanoembed_core::model::{Run, SliceWeights, Weights};
+use nanoembed_core::source::amb_llama_config;
 use nanoembed_core::tensor::TensorHeader;
 
 /// A model over the bytes of its file, with memory for one text.

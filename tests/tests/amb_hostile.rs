@@ -5,7 +5,7 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::{Error, ErrorKind};
 
 use nanoembed_core::describe::BertConfig;
-use nanoembed_core::model::{amb_config_value, amb_llama_config};
+use nanoembed_core::source::{amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 

@@ -5,8 +5,8 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{gguf_bert_setting_at_fault, gguf_bert_tensor_at_fault};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, WriteValue};
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::Encoder;
+use nanoembed_core::source::ModelSource;
 use nanoembed_tests::changed::{self, Ones};
 use nanoembed_tests::data;
 

@@ -3,11 +3,11 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
-use nanoembed_core::model::ModelSource;
-use nanoembed_core::model::tokenizer::{
+use nanoembed_core::owned::{Encoder, TextSession};
+use nanoembed_core::source::ModelSource;
+use nanoembed_core::source::tokenizer::{
     ScratchNeeds, Tokenizer, TokenizerKind, TokenizerMemory, TokenizerScratch, TokenizerSource,
 };
-use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 use nanoembed_core::token::bpe::TokenCount;
 use nanoembed_core::token::sentencepiece::PieceScratch;

@@ -5,9 +5,9 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::format::amb::{self, AmbTokenizerSpec, Payload};
 use nanoembed_core::format::embd::{self, MERGES, SENTENCEPIECE};
 use nanoembed_core::format::gguf::{self, WriteValue};
-use nanoembed_core::model::ModelSource;
-use nanoembed_core::model::tokenizer::TokenizerKind;
 use nanoembed_core::owned::Tokenizer;
+use nanoembed_core::source::ModelSource;
+use nanoembed_core::source::tokenizer::TokenizerKind;
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use nanoembed_tests::{amb as made_up, data};
 

@@ -3,8 +3,8 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::{amb, embd};
-use nanoembed_core::model::tokenizer::TokenizerSource;
-use nanoembed_core::model::{ModelSource, amb_text_ends, embd_text_ends};
+use nanoembed_core::source::tokenizer::TokenizerSource;
+use nanoembed_core::source::{ModelSource, amb_text_ends, embd_text_ends};
 use nanoembed_core::token::TextEnds;
 use nanoembed_core::{Error, ErrorKind};
 

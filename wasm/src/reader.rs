@@ -11,8 +11,8 @@ use core::mem;
 
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::{EncoderFile, TableFile};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 

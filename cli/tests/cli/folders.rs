@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::{Encoder, TextSession, usual_prompt};
+use nanoembed_core::source::ModelSource;
 
 use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, objects, stdout};

@@ -7,5 +7,3 @@ pub use super::head::sample::{self, Sampler, Sampling};
 pub use super::pass::cached::{
     Activations, Cache, Llama, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
 };
-pub use super::source::byte_pairs::{self as tokenizer, *};
-pub use super::source::pieces::{FilePieces, SentencePieceSource};

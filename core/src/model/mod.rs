@@ -15,12 +15,9 @@
 //! 6. `head` turns hidden states into one vector ([`TextEmbedding`]), or into the next token.
 //! 7. `family` knows the names of each family: BERT ([`Transformer::open`], [`check()`]), Llama,
 //!    and a table of [`Names`] for any other ([`Transformer::from_family`]).
-//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`] for files
-//!    in memory, [`stored`] for `.weights` files with random access.
-//! 9. `folder_tokenizer`, `table` and `transformer` open the tokenizers and models of files that
-//!    contain the texts of a model folder, [`FolderFile`]s.
+//! 8. `table` is a static model: a table with a vector for each token.
 //!
-//! [`fixed`] runs BERT in integer arithmetic.
+//! [`source`](crate::source) opens all of these from files. [`fixed`] runs BERT in integer arithmetic.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -32,24 +29,20 @@
     reason = "sizes are checked when a model is opened"
 )]
 
-mod block;
+pub(crate) mod block;
 pub mod config;
-mod encoder;
+pub(crate) mod encoder;
 pub(crate) mod family;
 pub mod fixed;
-mod folder_file;
-pub mod folder_tokenizer;
-mod head;
-mod linear;
+pub(crate) mod head;
+pub(crate) mod linear;
 pub mod llama;
-mod parallel;
-mod pass;
-mod plan;
-mod run;
-mod size;
-pub(crate) mod source;
-mod table;
-mod transformer;
+pub(crate) mod parallel;
+pub(crate) mod pass;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod size;
+pub(crate) mod table;
 pub mod weights;
 
 pub use block::layer::Layer;
@@ -73,8 +66,6 @@ pub use family::llama::hugging_face as decoder_names;
 pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
 pub use family::tensors::{Names, Tensor, TensorName};
 pub use fixed::{FixedMemory, FixedNeeds};
-pub use folder_file::AmbFolder;
-pub use folder_file::FolderFile;
 pub use head::classifier::NormPlace;
 pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
 pub use head::dense::{Dense, DenseActivation, DensePlace};
@@ -91,18 +82,6 @@ pub use pass::packed::{Batch, Transformer, requantize, workspace};
 pub(crate) use plan::ALIGNMENT;
 pub use plan::{Needs, Plan};
 pub use run::Run;
-pub use source::amb::{amb_config_value, amb_llama_config, amb_text_ends};
-pub use source::embd::{
-    embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
-};
-pub use source::file::ModelSource;
-pub use source::stored;
-pub use source::tokenizer;
-pub use source::word_pieces::Respelled;
-pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
-pub use source::{POOLING, POOLS_LAST_TOKEN};
 pub use table::TokenTable;
 pub(crate) use table::cut;
-pub use table::{StaticModel, TableSource, TableTokenizer};
-pub use transformer::TransformerSource;
 pub use weights::{Matrix, MatrixEncoding, SliceWeights, Weights};

@@ -7,8 +7,9 @@ use super::tokenizer::BytePairs;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::Result;
+use crate::model::SliceWeights;
 use crate::model::llama::{LlamaConfig, LlamaPlan, Output};
-use crate::model::{ModelSource, SliceWeights};
+use crate::source::ModelSource;
 use crate::tensor::TensorHeader;
 use crate::token::{EndTokens, SpecialTokens};
 

@@ -15,7 +15,7 @@ use crate::describe::gguf::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::gguf::Gguf;
-use crate::model::ModelSource;
+use crate::source::ModelSource;
 use crate::tensor::TensorHeader;
 use crate::text::json::Fault;
 

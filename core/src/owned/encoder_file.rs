@@ -11,11 +11,12 @@ use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::filled;
 use crate::limit::{collected, copied, grow};
-use crate::model::AmbFolder;
-use crate::model::folder_tokenizer::{
+use crate::model::{Batch, InOrder, Plan};
+use crate::source::AmbFolder;
+use crate::source::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
-use crate::model::{Batch, FolderFile, InOrder, ModelSource, Plan, TransformerSource};
+use crate::source::{FolderFile, ModelSource, TransformerSource};
 use crate::text::json::{Fault, Read, chars};
 use crate::token::Encoded;
 use crate::token::bpe::merge::{Candidate, Symbol};
@@ -28,7 +29,7 @@ const LEAST_TOKENS: usize = 128;
 ///
 /// It gives the ids and vectors of [`Encoder`](super::Encoder) in a fraction of the code, over the memory of an
 /// [`EncoderRoom`]. It refuses what needs the rest of that code: models that compare texts, and
-/// tokenizers that are not done [in lent memory](crate::model::folder_tokenizer).
+/// tokenizers that are not done [in lent memory](crate::source::folder_tokenizer).
 ///
 /// ```no_run
 /// use nanoembed_core::owned::{EncoderFile, EncoderRoom, TextRoom};

@@ -9,8 +9,8 @@ use crate::event::Value;
 use crate::format::amb::Amb;
 use crate::limit::joined;
 use crate::limit::{copied, filled};
-use crate::model::ModelSource;
-use crate::model::amb_config_value;
+use crate::source::ModelSource;
+use crate::source::amb_config_value;
 use crate::text::json::unescape;
 
 /// The text under a key: of a `.weights` file's metadata, an `.amb` file's configuration, or, with

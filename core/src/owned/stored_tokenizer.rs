@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::{Amb, AmbTokenizerKind};
 use crate::format::embd::Embd;
 use crate::limit::reserved;
-use crate::model::ModelSource;
+use crate::source::ModelSource;
 
 /// The name of the tensor that has the settings of the tokenizer, and of the text that they are from.
 pub const TOKENIZER: &str = "tokenizer.json";

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::error::Result;
 use crate::limit::filled;
-use crate::model::tokenizer::{TokenizerMemory, TokenizerNeeds};
+use crate::source::tokenizer::{TokenizerMemory, TokenizerNeeds};
 use crate::token::AddedToken;
 use crate::token::bpe::Merge;
 use crate::token::sentencepiece::{Piece, Slot};

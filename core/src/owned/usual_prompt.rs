@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::metadata;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{copied, joined};
-use crate::model::ModelSource;
+use crate::source::ModelSource;
 
 /// The prompt before every text that is embedded by the model in a file; empty for most models.
 ///

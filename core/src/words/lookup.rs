@@ -8,7 +8,7 @@ use super::index::{Index, entry_bytes, index_of, is_entry};
 use super::ngram::{self, Ngram};
 use super::product;
 use super::scan::{is_entry_in_parts, scan};
-use super::source::Source;
+use super::source::{Source, read_f32};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, FinalfusionLayout, Storage};
 use crate::subword::Subwords;
@@ -411,11 +411,4 @@ impl<S: Source, M: AsRef<[u64]>> Ties for Words<S, M> {
         }
         Ok(a_bytes.cmp(&b_bytes))
     }
-}
-
-/// The f32 at the absolute `offset`.
-pub(super) fn read_f32(source: &impl Source, offset: u64) -> Result<f32> {
-    let mut scratch = [0; 4];
-    let bytes = source.block(offset, 4, &mut scratch)?.first_chunk().copied().unwrap_or_default();
-    Ok(f32::from_le_bytes(bytes))
 }

@@ -8,7 +8,8 @@
 //! | `scan` | the same without memory |
 //! | `lookup`, `batch`, `view` | a word's rows and its vector; those of many words; borrows instead of copies |
 //! | `dot`, `crate::top` | scores of rows, and the best of them |
-//! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
+//! | `product` | rows out of product-quantised codes |
+//! | `similarity`, `product_search` | search over a matrix, and over product-quantised codes |
 //!
 //! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins the
 //! results of several threads.
@@ -20,6 +21,7 @@ mod index;
 mod lookup;
 mod ngram;
 mod product;
+mod product_search;
 mod scan;
 mod similarity;
 mod source;

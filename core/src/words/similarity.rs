@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::dot::{dot, dot_f32, normalize};
 use super::lookup::Words;
-use super::product;
+use super::product_search;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
@@ -80,7 +80,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             Storage::Array(_) if queries < 2 => Some(0),
             // A block of scores for each query, and as many zeros.
             Storage::Array(_) => queries.checked_add(1)?.checked_mul(BLOCK_ROWS),
-            Storage::Quantized(quantized) => product::tables_needed(quantized, queries),
+            Storage::Quantized(quantized) => product_search::tables_needed(quantized, queries),
         }
     }
 
@@ -117,8 +117,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
                 self.search_array((product, array), rows, queries, tops, (floats, tile))
             }
             Storage::Quantized(quantized) => {
-                product::fill_tables(self.source(), quantized, queries, floats)?;
-                product::search(self, quantized, rows, floats, tops, tile)
+                product_search::fill_tables(self.source(), quantized, queries, floats)?;
+                product_search::search(self, quantized, rows, floats, tops, tile)
             }
         }
     }

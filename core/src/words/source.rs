@@ -102,3 +102,10 @@ impl<S: ReadAt> Source for Stored<S> {
         scratch_bytes
     }
 }
+
+/// The f32 at the absolute `offset`.
+pub(super) fn read_f32(source: &impl Source, offset: u64) -> Result<f32> {
+    let mut scratch = [0; 4];
+    let bytes = source.block(offset, 4, &mut scratch)?.first_chunk().copied().unwrap_or_default();
+    Ok(f32::from_le_bytes(bytes))
+}

@@ -4,8 +4,8 @@ use core::mem::MaybeUninit;
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
-use nanoembed_core::model::stored::{Contents, StoredWeights};
 use nanoembed_core::model::{Encoder, Layer, Needs, Plan, Transformer, Weights, Workspace};
+use nanoembed_core::source::stored::{Contents, StoredWeights};
 use nanoembed_core::token::{SpecialIds, Vocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 

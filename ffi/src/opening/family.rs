@@ -4,10 +4,9 @@ use core::mem::MaybeUninit;
 
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{self, RowSummary};
-use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
-use nanoembed_core::model::{
-    EncoderMemory, FolderFile, HeadLayer, Layer, Plan, TransformerSource, Workspace,
-};
+use nanoembed_core::model::{EncoderMemory, HeadLayer, Layer, Plan, Workspace};
+use nanoembed_core::source::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
+use nanoembed_core::source::{FolderFile, TransformerSource};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
 

@@ -4,8 +4,8 @@ use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Decode;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::ModelSource;
-use nanoembed_core::model::stored::{Contents, TensorPlace};
+use nanoembed_core::source::ModelSource;
+use nanoembed_core::source::stored::{Contents, TensorPlace};
 use nanoembed_core::tensor::TensorHeader;
 
 use crate::leaf::{self, Part};

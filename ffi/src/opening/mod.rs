@@ -18,7 +18,7 @@ use nanoembed_core::format::embd::TensorRecord;
 use nanoembed_core::format::embd::{DecoderOver, Embd};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::{FolderFile, TableSource, TransformerSource, embd_is_decoder};
+use nanoembed_core::source::{FolderFile, TableSource, TransformerSource, embd_is_decoder};
 
 use self::bert::BertOpening;
 use self::family::FamilyOpening;

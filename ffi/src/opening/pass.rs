@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::{DecoderOver, TensorRecord};
-use nanoembed_core::model::stored::TensorPlace;
+use nanoembed_core::source::stored::TensorPlace;
 
 use super::file::File;
 use super::scratch::PassMemory;

@@ -3,8 +3,8 @@
 use core::mem::MaybeUninit;
 
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::folder_tokenizer::FolderTokenizerSource;
-use nanoembed_core::model::{StaticModel, TableSource};
+use nanoembed_core::source::folder_tokenizer::FolderTokenizerSource;
+use nanoembed_core::source::{StaticModel, TableSource};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};

@@ -3,7 +3,7 @@
 use nanoembed_core::event::Format;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::{AmbFolder, FolderFile, ModelSource};
+use nanoembed_core::source::{AmbFolder, FolderFile, ModelSource};
 
 use super::scratch::PassMemory;
 use crate::memory::Sum;

@@ -1,6 +1,6 @@
 //! How tokens of `.weights` files are found: by the file's own index, or by one in lent memory.
 
-use nanoembed_core::model::stored::{StoredIds, StoredTokens, TokenIndex, TokenPlaces};
+use nanoembed_core::source::stored::{StoredIds, StoredTokens, TokenIndex, TokenPlaces};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary};
 
 use crate::memory::{Lent, Sum};

@@ -8,7 +8,7 @@ use std::vec::Vec;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::limit::{copied, reserved};
-use nanoembed_core::model::TransformerSource;
+use nanoembed_core::source::TransformerSource;
 
 use super::heap::{Memory, check, free, on_heap, out, status};
 use crate::hosted::{Asked, Data, HostedModel};

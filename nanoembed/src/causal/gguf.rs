@@ -11,10 +11,9 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::gguf_names::DECODER;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{
-    DecoderFamily, ModelSource, Names, POOLING, POOLS_LAST_TOKEN, decoder_names,
-};
+use nanoembed_core::model::{DecoderFamily, Names, decoder_names};
 use nanoembed_core::quant;
+use nanoembed_core::source::{ModelSource, POOLING, POOLS_LAST_TOKEN};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::config;

@@ -1,9 +1,9 @@
 //! A model that continues texts, ready to run, over files in memory or read piece by piece.
 
 use nanoembed_core::describe::gguf::gguf_names_pooling;
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::chat_template::ChatTemplate;

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use nanoembed_core::kernel::Dequantizer;
-use nanoembed_core::model::stored::StoredWeights;
 use nanoembed_core::model::{Matrix, MatrixEncoding, Weights};
+use nanoembed_core::source::stored::StoredWeights;
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 

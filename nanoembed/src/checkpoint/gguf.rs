@@ -9,8 +9,8 @@ use nanoembed_core::describe::gguf::{Key, gguf_bert_tensor, gguf_is_known_encode
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::limit::Growing;
-use nanoembed_core::model::{ModelSource, Respelled, WordPieceSource};
 use nanoembed_core::owned::{AddedWord, Encoder, WordPieces};
+use nanoembed_core::source::{ModelSource, Respelled, WordPieceSource};
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 

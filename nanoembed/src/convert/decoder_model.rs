@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use nanoembed_core::format::embd::{self, MERGES, SENTENCEPIECE};
-use nanoembed_core::model::embd_key;
+use nanoembed_core::source::embd_key;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::{Error as CoreError, limit};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{self, FolderModel, NoPrompt};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};

@@ -5,11 +5,12 @@ use std::cell::Cell;
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::limit::Boxed;
-use nanoembed_core::model::{ModelSource, SliceWeights, Weights};
+use nanoembed_core::model::{SliceWeights, Weights};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{
     DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer, stored_text,
 };
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::tensor::{TensorHeader, TensorView};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 

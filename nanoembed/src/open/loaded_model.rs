@@ -5,8 +5,8 @@ use std::sync::Arc;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned;
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::causal::Causal;

@@ -8,11 +8,12 @@ use core::slice;
 #[cfg(feature = "encoder-files")]
 use nanoembed_core::limit::push;
 use nanoembed_core::limit::{filled, joined};
-use nanoembed_core::model::{InOrder, ModelSource};
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, FileWeights, Prompt, TextSession, Tokenized, usual_prompt};
 #[cfg(feature = "encoder-files")]
 use nanoembed_core::owned::{LateSide, MultiTokens, SparseVector};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::EncoderModel;

@@ -196,7 +196,7 @@ impl TokenTable {
     }
 
     /// Sets `out` to zeros; rejects memory that is not one vector long.
-    pub(super) fn begin(&self, row: &[f32], out: &mut [f32]) -> Result<()> {
+    pub(crate) fn begin(&self, row: &[f32], out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimensions() || row.len() != self.dimensions() {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
@@ -205,7 +205,7 @@ impl TokenTable {
     }
 
     /// Adds the vectors of tokens to `out`.
-    pub(super) fn add<W: Weights + ?Sized>(
+    pub(crate) fn add<W: Weights + ?Sized>(
         &self,
         weights: &W,
         kernels: &Kernels,
@@ -228,7 +228,7 @@ impl TokenTable {
     }
 
     /// Turns the sum of `tokens` vectors into their mean.
-    pub(super) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) -> Result<()> {
+    pub(crate) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) -> Result<()> {
         #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
         let count = tokens.max(1) as f32;
         kernel::scale(out, 1.0 / count);

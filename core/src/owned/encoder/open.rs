@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::limit::{collected, copied};
 use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
-use crate::model::{ModelSource, SliceWeights, Weights};
+use crate::model::{SliceWeights, Weights};
 use crate::owned::asked_weights::{AskedWeights, TensorFault};
 use crate::owned::described_file::DescribedFile;
 use crate::owned::file_weights::FileWeights;
@@ -24,6 +24,7 @@ use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
 use crate::owned::token_encoder::TokenEncoder;
 use crate::owned::tokenizer::{Tokenizer, WordPieces};
+use crate::source::ModelSource;
 use crate::text::json::Fault;
 
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {

@@ -23,7 +23,7 @@ use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SI
 use crate::error::Result;
 use crate::event;
 use crate::limit::{copied, joined, push, reserve, spelled};
-use crate::model::ModelSource;
+use crate::source::ModelSource;
 use crate::text::json::Value;
 use crate::text::json::chars;
 

@@ -21,9 +21,9 @@ use super::{SentencePieceModel, TextSession};
 use crate::error::Result;
 use crate::leaf::{self, Part};
 use crate::limit::{Boxed, Growing, collected, extend, push};
-use crate::model::ModelSource;
-use crate::model::tokenizer::TokenizerSource;
 use crate::owned::Pipeline;
+use crate::source::ModelSource;
+use crate::source::tokenizer::TokenizerSource;
 use crate::token::sentencepiece;
 use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
 use limits::TokenLimits;
@@ -33,7 +33,7 @@ use limits::TokenLimits;
 /// embed do not have their code.
 ///
 /// ```
-/// use nanoembed_core::model::ModelSource;
+/// use nanoembed_core::source::ModelSource;
 /// use nanoembed_core::owned::{TextSession, Tokenizer};
 /// use nanoembed_core::token::SpecialTokens;
 ///

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{append, filled};
-use crate::model::{WordPieceIndex, WordPieceSource, WordPieceTables};
 use crate::owned::tokenized::Tokenized;
 use crate::owned::tokenizer_room::TokenizerRoom;
+use crate::source::{WordPieceIndex, WordPieceSource, WordPieceTables};
 use crate::token::{
     Entries, HashVocabulary, SpecialIds, SpecialTokens, TextEnds, Vocabulary as _, WordPiece,
 };

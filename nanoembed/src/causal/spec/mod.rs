@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use nanoembed_core::limit::{self, Limit};
-use nanoembed_core::model::llama::{BpeParts, BpeSource};
 use nanoembed_core::owned::{BytePairs, Pipeline, PipelineParts};
+use nanoembed_core::source::{byte_pairs::BpeParts, byte_pairs::BpeSource};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{

@@ -6,9 +6,9 @@ use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Amb, AmbTokenizerKind, CHECKSUM};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
-use nanoembed_core::model::{ModelSource, amb_config_value};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::source::{ModelSource, amb_config_value};
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 

@@ -3,8 +3,8 @@
 use nanoembed_core::describe::folder::CONFIG_SENTENCE_TRANSFORMERS;
 use nanoembed_core::describe::gguf::gguf_description;
 use nanoembed_core::limit::Boxed;
-use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{Described, FolderModel};
+use nanoembed_core::source::ModelSource;
 use nanoembed_core::{ErrorKind, limit};
 
 use super::checkpoint::{TensorForm, TextModel};

@@ -2,10 +2,10 @@
 
 use nanoembed_core::describe::folder::CHAT_TEMPLATE;
 use nanoembed_core::format::embd;
-use nanoembed_core::model::embd_names_decoder;
 use nanoembed_core::owned::{
     Pipeline, PipelineParts, TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES,
 };
+use nanoembed_core::source::embd_names_decoder;
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::Value;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};

@@ -11,7 +11,8 @@ use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_bert_tensor, gg
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{ModelSource, PoolingMode, embd_is_decoder};
+use nanoembed_core::model::PoolingMode;
+use nanoembed_core::source::{ModelSource, embd_is_decoder};
 use nanoembed_core::token::sentencepiece::PieceKind;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;

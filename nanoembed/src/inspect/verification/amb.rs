@@ -3,8 +3,9 @@
 
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::amb::{Amb, AmbVerifier, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES};
-use nanoembed_core::model::{ModelSource, SliceWeights, amb_config_value};
+use nanoembed_core::model::SliceWeights;
 use nanoembed_core::quant::dequantize_weight;
+use nanoembed_core::source::{ModelSource, amb_config_value};
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 

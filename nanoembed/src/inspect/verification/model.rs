@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::{ModelSource, amb_config_value};
+use nanoembed_core::source::{ModelSource, amb_config_value};
 
 use super::Finding;
 use crate::encoder::{Encoder, VectorKind};
