@@ -1,5 +1,4 @@
-//! Passages ranked by the words that they share with a query, by the meaning that they have in common
-//! with it, or by both.
+#![doc = include_str!("../README.md")]
 //!
 //! | file | role |
 //! |---|---|
@@ -13,7 +12,6 @@
 //! | `weight` | the share of meaning in that |
 
 #![no_std]
-#![doc = include_str!("../README.md")]
 
 extern crate alloc;
 

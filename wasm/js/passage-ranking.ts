@@ -49,13 +49,15 @@ export class PassageRanking {
 
   /** Adds passages by what they say, until there are as many as rows; `undefined` is none that is found. */
   *adding(rows: Rows, textOf: (row: number) => string | undefined): Work<void> {
-    for (; this.count < rows.count; this.count += 1) {
+    while (this.count < rows.count) {
       const text = textOf(this.count);
       guarded(() => {
         if (text === undefined) return this.#exports.leave_out_passage(this.#ranking);
         this.#put(text);
         this.#exports.add_passage(this.#ranking);
       });
+      // Others may go on with the next one, or remove this one.
+      this.count += 1;
       yield;
     }
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { load, topK, type SentenceModel } from "../dist/index.js";
-import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
+import { createIndex, type IndexDocument, type IndexHit, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
 import { passagesOf } from "../js/passages.js";
 import { Rows } from "../js/index-rows.js";
 import { merging } from "../js/merging.js";
@@ -198,6 +198,20 @@ describe("words", () => {
     }
     expect(await index.search("cats", { by: "words", k: 1 })).toMatchObject([{ id: "1", text: passages[1] }]);
     expect(await index.search("cats", { by: "words", filter: ({ id }) => id !== "1" })).toMatchObject([{ id: "0" }]);
+  });
+
+  test("are the same for questions at once, and after changes meanwhile", async () => {
+    const many = Array.from({ length: 4000 }, (_, at) => ({ id: String(at), text: `passage ${at} of words that are many, ${"as in long texts, ".repeat(8)}${at % 7}` }));
+    const [index, other] = [await open({ model: stub(8) as never }), await open({ model: stub(8) as never })];
+    await index.add(many);
+    const question = (which: SearchIndex) => which.search("passage 17 of many", { by: "words", k: 4000 });
+    const asked = [question(index), question(index)];
+    await index.remove(["5", "3999"]);
+    asked.push(question(index));
+    await Promise.all(asked);
+    await other.add(many.filter(({ id }) => id !== "5" && id !== "3999"));
+    const plain = (hits: IndexHit[]) => hits.map(({ id, score }) => [id, score]);
+    expect(plain(await question(index))).toEqual(plain(await question(other)));
   });
 
   test("find what a model of meaning passes over, and count beside it", async () => {
