@@ -1,11 +1,10 @@
-//! nDCG@10 of search on sets of questions with known answers, by words, by meaning and by both, with
-//! several weights of meaning.
+//! nDCG@10 of search with several weights of meaning, which the program has no option for, on the gold
+//! sets of `tests/quality`.
 //!
 //! usage: gold SET [--model FILE|FOLDER] [--same-group]
 //!
-//! A set is a folder with `queries.jsonl` and `passages.jsonl`, lines of `{"id", "text", "group"}`, and
-//! `qrels.tsv`, lines of a query's id, a passage's id and a grade. With `--same-group` each query
-//! searches the passages of its own group.
+//! SET is a folder of `~/.cache/nanoembed-tests/gold/sets`, where `tests/quality/measure.py` makes them.
+//! With `--same-group` each query searches the passages of its own group, as those of `faq_mono` do.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::error::Error;
