@@ -3,6 +3,7 @@
 import math
 import unittest
 
+from harness.correlation import ranks, spearman
 from harness.metrics import Mean, ndcg, recall, reciprocal_rank
 
 
@@ -57,6 +58,22 @@ class Means(unittest.TestCase):
 
     def test_one_value_has_no_error(self):
         self.assertEqual(Mean.of([0.5]), Mean(0.5, None))
+
+
+class Correlations(unittest.TestCase):
+    def test_equal_values_share_the_mean_of_their_ranks(self):
+        self.assertEqual(ranks([3, 1, 3, 2, 3]), [4, 1, 4, 2, 4])
+        self.assertEqual(ranks([5, 5]), [1.5, 1.5])
+
+    def test_order_alone_counts(self):
+        self.assertAlmostEqual(spearman([1, 2, 3], [1, 10, 100]), 1)
+        self.assertAlmostEqual(spearman([1, 2, 3], [3, 2, 1]), -1)
+        # 1 - 6 (1 + 1 + 0 + 0) / (4 (16 - 1))
+        self.assertAlmostEqual(spearman([1, 2, 3, 4], [2, 1, 3, 4]), 0.8)
+
+    def test_ties(self):
+        # Ranks 1.5, 1.5, 3, 4: deviations -1, -1, 0.5, 1.5 from their mean, and -1.5, -0.5, 0.5, 1.5.
+        self.assertAlmostEqual(spearman([1, 1, 2, 3], [1, 2, 3, 4]), 4.5 / (4.5 * 5) ** 0.5)
 
 
 if __name__ == "__main__":

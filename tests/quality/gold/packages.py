@@ -1,8 +1,10 @@
-"""Files of packages, by the ordinary clients: `apt-get` and `npm`."""
+"""Files of packages, by the ordinary clients: `apt-get`, `npm` and `pip`."""
 
 import shutil
 import subprocess
+import sys
 import tarfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +46,19 @@ def npm(name):
         return file.stem.rpartition("-")[2]
 
     return unpacked("npm", name, fetch)
+
+
+def wheel(name):
+    """The files of a wheel on PyPI."""
+
+    def fetch(scratch):
+        run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", name], scratch)
+        (file,) = scratch.glob("*.whl")
+        with zipfile.ZipFile(file) as packed:
+            packed.extractall(scratch / "files")
+        return file.name.split("-")[1]
+
+    return unpacked("pypi", name, fetch)
 
 
 def unpacked(registry, name, fetch):

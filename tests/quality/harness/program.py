@@ -27,9 +27,10 @@ class Program:
         """SHA-256 of its file."""
         return hashlib.sha256(Path(self.path).read_bytes()).hexdigest()
 
-    def run(self, *arguments, allowed=(0,)):
+    def run(self, *arguments, given=b"", allowed=(0,)):
         """Its output. What it says on stderr, such as progress, is for the user."""
-        done = subprocess.run([self.path, *map(str, arguments)], env=self.environment, stdout=subprocess.PIPE)
+        command = [self.path, *map(str, arguments)]
+        done = subprocess.run(command, env=self.environment, input=given, stdout=subprocess.PIPE)
         if done.returncode not in allowed:
             raise SystemExit(f"nanoembed {arguments[0]} failed with exit status {done.returncode}")
         return done.stdout
