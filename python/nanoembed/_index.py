@@ -48,6 +48,8 @@ class IndexStatus:
     passages: int
     bytes: int
     age_seconds: int
+    index: str
+    """The file that has the index."""
 
 
 class Index:
@@ -92,7 +94,8 @@ class Index:
         :param unit: the passages of all files are ``line`` or ``paragraph``, whatever the file.
         :param lossy: replace bytes that are not UTF-8 by U+FFFD in files that are given, too.
         :param keep: keep an index of each folder, in ``search`` of ``NANOEMBED_CACHE``, else of
-            ``nanoembed`` in the user's folder for caches; ``False`` embeds everything again.
+            ``nanoembed`` in the user's folder for caches, or in ``.nanoembed`` of the folder if
+            ``nanoembed index --in-folder`` made one; ``False`` embeds everything again.
         :param progress: ``True`` for a line on stderr, or what is called every 50 ms or so.
         :raises FileMissing: there is no such file or folder.
         """
@@ -203,7 +206,7 @@ class Index:
         self._native = self._opened(progress)
 
     def status(self) -> list[IndexStatus]:
-        """The indices of the folders in the user's folder for caches, as far as they have one."""
+        """The indices of the folders, as far as they have one."""
         if self._files is None:
             return []
         native = self._model._native  # pyright: ignore[reportPrivateUsage]

@@ -56,6 +56,7 @@ impl Files {
             cutting: Cutting { form, lossy: self.lossy },
             store: cache_folder().filter(|_| self.keep),
             vectors: encoder.vector_kind() == VectorKind::Dense,
+            ..TreeOptions::default()
         })
     }
 
@@ -98,8 +99,8 @@ impl Request {
 /// JSON.
 type Hit = (String, u64, u64, String, f32, Option<f32>, Option<String>);
 
-/// A folder's index: its folder, numbers of files, passages and bytes, and its age in seconds.
-type Status = (String, u64, u64, u64, u64);
+/// A folder's index: its folder, numbers of files, passages and bytes, its age in seconds, and its file.
+type Status = (String, u64, u64, u64, u64, String);
 
 /// Passages that are searched.
 #[pyclass(frozen, module = "nanoembed._native")]
@@ -211,7 +212,7 @@ pub(crate) fn index_states(
     let states = of_each_folder(py, &model, &files, index_status)?;
     let state = |it: nanoembed_search::IndexStatus| {
         let age = it.age().as_secs();
-        (name_of(&it.root), it.files, it.passages, it.bytes, age)
+        (name_of(&it.root), it.files, it.passages, it.bytes, age, name_of(&it.index))
     };
     Ok(states.into_iter().map(state).collect())
 }

@@ -20,6 +20,7 @@
 //! | `store` | indices of folders in files |
 //! | `segment` | files with their passages, vectors and words, as bytes |
 //! | `live` | the passages of segments that are searched |
+//! | `watch` | indices that are kept up to date while files change |
 //! | `walk` | the files of folders |
 //! | `cutting` | files read and cut |
 //! | `content` | the passages of a file |
@@ -39,6 +40,7 @@ mod segment;
 mod store;
 mod tree;
 mod walk;
+mod watch;
 
 pub use content::Content;
 pub use cutting::{Cutting, Reader, UsualReader};
@@ -51,3 +53,4 @@ pub use tree::{
     index_status,
 };
 pub use walk::{Files, Found, MOST_BYTES, Walk, read};
+pub use watch::Watch;

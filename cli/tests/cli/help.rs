@@ -2,11 +2,12 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-pub(crate) const COMMANDS: [&str; 27] = [
+pub(crate) const COMMANDS: [&str; 28] = [
     "embed",
     "rerank",
     "generate",
     "search",
+    "index",
     "mcp",
     "install",
     "serve",

@@ -48,6 +48,7 @@ fn every_command_refuses_larger_files_and_writes_nothing() {
         (&["embed", "-m", &encoder, "a"], &[&safetensors, &dense]),
         (&["search", "-m", &bert, "a", &texts], &[&bert]),
         (&["search", "-m", &bert, "a", &texts, "--rerank", &reranker], &[&ranks]),
+        (&["index", "--status", "-m", &bert], &[&bert]),
         (&["mcp", "-m", &bert], &[&bert]),
         (&["rerank", "-m", &reranker, "a", "b"], &[&ranks]),
         (&["generate", "-m", &llama, "a"], &[&llama]),

@@ -23,6 +23,7 @@ mod heads;
 mod help;
 mod hostile;
 mod hub_cache;
+mod index;
 mod inspect;
 mod install;
 mod interrupt;

@@ -13,7 +13,7 @@ use crate::{failure, nanoembed, objects, stdout};
 const TEXT: &str = "\nhello world\n\nthe cat\nsing sing\n\n  \ncat cats\n";
 
 /// A small model, and a new folder that contains these files.
-fn tree(files: &[(&str, &str)]) -> (TinyModel, String, TempDir) {
+pub(crate) fn tree(files: &[(&str, &str)]) -> (TinyModel, String, TempDir) {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
     let folder = TempDir::new().unwrap();
@@ -395,12 +395,16 @@ fn json_lines_are_texts_with_their_members() {
 }
 
 /// An index of its own for each test.
-fn with_cache(folder: &TempDir, cache: &TempDir, arguments: &[&str]) -> assert_cmd::assert::Assert {
+pub(crate) fn with_cache(
+    folder: &TempDir,
+    cache: &TempDir,
+    arguments: &[&str],
+) -> assert_cmd::assert::Assert {
     let mut command = nanoembed(arguments);
     command.current_dir(folder.path()).env("NANOEMBED_CACHE", cache.path()).assert()
 }
 
-fn out(assert: assert_cmd::assert::Assert) -> String {
+pub(crate) fn out(assert: assert_cmd::assert::Assert) -> String {
     String::from_utf8(assert.success().get_output().stdout.clone()).unwrap()
 }
 

@@ -57,6 +57,8 @@ fn no_command_shows_what_a_terminal_acts_on() {
         &["search", "-m", &model, "hello", &texts, "-l"],
         &["search", "-m", &model, &texts, NAME],
         &["search", "-m", &model, "hello", &texts, "--json"],
+        &["index", "-m", &model, "--watch", NAME],
+        &["index", "-m", &model, "--status", &folder],
         &["mcp", NAME],
         &["install", NAME],
         &["install", "claude", "--print", "--folder", NAME],

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use nanoembed::digest::digest;
 use nanoembed::{Encoder, Error, Result, VectorKind, name_of};
@@ -12,12 +12,11 @@ use super::making::{Making, Passages, draft, too_many};
 use super::options::TreeOptions;
 use crate::live::Named;
 use crate::segment::{Content, FileDraft, Segment, Vector, write};
-use crate::store::{Journal, Stored};
+use crate::store::{Journal, Store, Stored};
 use crate::walk::Found;
 
-/// A file that changed less than this before it was read may change again without a later time of
-/// change, as file systems' clocks tick slowly: it is read again next time.
-const TICK: Duration = Duration::from_secs(2);
+/// The hint of an error that keeps an index from being in its folder.
+const NOT_IN_FOLDER: &str = "without `--in-folder`, it is in the user's folder for caches";
 
 /// The state of a folder's index.
 #[derive(Clone, Debug)]
@@ -25,6 +24,8 @@ const TICK: Duration = Duration::from_secs(2);
 pub struct IndexStatus {
     /// The indexed folder: the one that was asked about, or one that contains it.
     pub root: PathBuf,
+    /// The file of the index.
+    pub index: PathBuf,
     /// The number of files.
     pub files: u64,
     /// The number of passages.
@@ -58,7 +59,8 @@ pub fn index_status(
         return Ok(None);
     };
     let (files, passages) = (segment.files().into(), segment.passages().into());
-    Ok(Some(IndexStatus { root: stored.root, files, passages, bytes, written }))
+    let Stored { root, index, .. } = stored;
+    Ok(Some(IndexStatus { root, index, files, passages, bytes, written }))
 }
 
 /// Removes a folder's index for this model. Returns the indexed folder; `None` if there is no index.
@@ -77,11 +79,20 @@ pub fn drop_index(
 
 /// The place of a folder's index; `None` if indices are not kept.
 fn stored(folder: &Path, options: &TreeOptions, encoder: &Encoder) -> Result<Option<Stored>> {
-    let Some(store) = &options.store else { return Ok(None) };
+    let Some(store) = store(options, encoder)? else { return Ok(None) };
+    match options.in_folder {
+        true => store.in_folder(folder).map(Some),
+        false => store.nearest(folder).map(Some),
+    }
+}
+
+/// The indices for this model; `None` if indices are not kept.
+fn store<'o>(options: &'o TreeOptions, encoder: &Encoder) -> Result<Option<Store<'o>>> {
+    let Some(folder) = options.store.as_deref() else { return Ok(None) };
     let mut recipe = encoder.fingerprint()?.to_le_bytes().to_vec();
     recipe.extend(format!("{:?}", options.cutting).bytes());
     let dimensions = if encoder.makes(VectorKind::Dense) { encoder.dimensions() } else { 0 };
-    Stored::in_folder(store, folder, digest(&recipe), dimensions).map(Some)
+    Ok(Some(Store { folder, fingerprint: digest(&recipe), dimensions }))
 }
 
 /// A file of the folder, and its path in the index.
@@ -96,11 +107,19 @@ struct Plan<'f> {
     entries: Vec<Entry<'f>>,
     /// For each entry its number in the present index, if it has not changed since.
     kept: Vec<Option<u32>>,
+    /// True if files of the present index are gone.
+    lacks_files: bool,
 }
 
 impl Plan<'_> {
+    /// True if all of its files are in the present index, as they are.
     fn is_kept(&self) -> bool {
         self.kept.iter().all(Option::is_some)
+    }
+
+    /// True if the present index is the next one.
+    fn is_current(&self) -> bool {
+        self.is_kept() && !self.lacks_files
     }
 }
 
@@ -110,10 +129,11 @@ impl Making<'_> {
         let Some(stored) = stored(folder, self.options, self.encoder)? else {
             return self.in_memory(found);
         };
-        let plan = |segment: Option<&Segment>| plan(&stored, folder, found, segment);
+        let options = self.options;
+        let plan = |segment: Option<&Segment>| plan(&stored, folder, found, segment, options);
         if let Some(segment) = stored.open() {
             let plan = plan(Some(&segment))?;
-            if plan.is_kept() {
+            if plan.is_current() || plan.is_kept() && self.dimensions == 0 {
                 return Ok(named(segment, &plan.entries));
             }
         }
@@ -123,17 +143,22 @@ impl Making<'_> {
         }
         let mut journal = match stored.lock(self.observer) {
             Ok(journal) => Some(journal),
+            Err(error) if options.in_folder => return Err(error.with_hint(NOT_IN_FOLDER)),
             Err(error) => {
                 self.warnings.push(format!("the index is not kept: {error}"));
                 None
             }
         };
         // Another process may have replaced it before it was locked.
-        let old = stored.open();
-        let plan = plan(old.as_ref())?;
-        if let Some(old) = old.as_ref().filter(|_| plan.is_kept()) {
-            return Ok(named(old.clone(), &plan.entries));
+        let mut old = stored.open();
+        if let Some(old) = &old {
+            let plan = plan(Some(old))?;
+            if plan.is_current() {
+                return Ok(named(old.clone(), &plan.entries));
+            }
         }
+        old = old.or_else(|| stored.open_earlier());
+        let plan = plan(old.as_ref())?;
         let bytes = self.updated(&stored, old.as_ref(), &plan, &mut journal)?;
         self.replaced(&stored, bytes, &plan, journal)
     }
@@ -156,6 +181,7 @@ impl Making<'_> {
         }
         drafts.sort_by(|(a, _), (b, _)| a.cmp(b));
         let drafts: Vec<FileDraft<'_>> = drafts.into_iter().map(|(_, draft)| draft).collect();
+        self.files_removed += old.map_or(0, |old| files_without(old, &drafts));
         let mut known = old.map(|old| vectors_of(old, &drafts)).unwrap_or_default();
         if let Some(journal) = journal {
             known.extend(std::mem::take(&mut journal.vectors));
@@ -177,6 +203,7 @@ impl Making<'_> {
                 Ok(()) => {
                     // What is left in it is of no harm.
                     let _ = journal.clear();
+                    stored.remove_earlier();
                     if let Some(segment) = stored.open() {
                         return Ok(named(segment, &plan.entries));
                     }
@@ -195,6 +222,7 @@ fn plan<'f>(
     folder: &Path,
     found: &'f [Found],
     segment: Option<&Segment>,
+    options: &TreeOptions,
 ) -> Result<Plan<'f>> {
     let below = folder.canonicalize().map_err(|error| Error::reading(folder.display(), &error))?;
     let below = below.strip_prefix(&stored.root).unwrap_or(Path::new("")).to_owned();
@@ -216,7 +244,34 @@ fn plan<'f>(
         (file.size == *size && file.changed == *changed && *changed != 0).then_some(at)
     };
     let kept = entries.iter().map(is_kept).collect();
-    Ok(Plan { entries, kept })
+    let mut plan = Plan { entries, kept, lacks_files: false };
+    // Where only some files are looked for, those that are not found say nothing.
+    if let Some(segment) = segment.filter(|_| options.walk.is_whole()) {
+        plan.lacks_files = lacks_files(stored, segment, &plan, &below);
+    }
+    Ok(plan)
+}
+
+/// True if files of an index that are `below` a folder of it are gone.
+fn lacks_files(stored: &Stored, segment: &Segment, plan: &Plan<'_>, below: &Path) -> bool {
+    let paths = || (0..segment.files()).filter_map(|at| path_of(segment.file(at).path));
+    let is_below = |path: &PathBuf| path.starts_with(below);
+    let count = match below.as_os_str().is_empty() {
+        true => segment.files() as usize,
+        false => paths().filter(is_below).count(),
+    };
+    if plan.is_kept() && count == plan.entries.len() {
+        return false;
+    }
+    let found: HashSet<&Path> = plan.entries.iter().map(|entry| entry.path.as_path()).collect();
+    let mut others = paths().filter(|path| is_below(path) && !found.contains(path.as_path()));
+    others.any(|path| !stored.root.join(path).is_file())
+}
+
+/// The number of files of an index that the next one does not have.
+fn files_without(old: &Segment, drafts: &[FileDraft<'_>]) -> u64 {
+    let kept: HashSet<&[u8]> = drafts.iter().map(|draft| &*draft.path).collect();
+    (0..old.files()).filter(|at| !kept.contains(old.file(*at).path)).count() as u64
 }
 
 /// Drafts of the plan's files with their paths, but for files that could not be read.
@@ -231,17 +286,13 @@ fn drafts<'d>(plan: &Plan<'_>, contents: &'d [Option<Passages>]) -> Vec<(PathBuf
         let Some(content) = content else { continue };
         let path = entry.path.as_os_str().as_encoded_bytes().to_vec();
         let mut draft = draft(entry.found, path, content);
-        if kept.is_none() && is_recent(draft.changed) {
+        if kept.is_none() && entry.found.is_recent() {
+            // It is read again next time.
             draft.changed = 0;
         }
         drafts.push((entry.path.clone(), draft));
     }
     drafts
-}
-
-fn is_recent(changed: u64) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.saturating_sub(TICK) <= Duration::from_nanos(changed)
 }
 
 /// Adds the files of the old index that this search does not ask for, such as those of another type,

@@ -37,6 +37,8 @@ pub(super) struct Making<'m> {
     pub(super) left_out: Vec<String>,
     pub(super) embedded: u64,
     pub(super) tokens: u64,
+    pub(super) files_read: u64,
+    pub(super) files_removed: u64,
 }
 
 impl<'m> Making<'m> {
@@ -59,6 +61,8 @@ impl<'m> Making<'m> {
             left_out,
             embedded: 0,
             tokens: 0,
+            files_read: 0,
+            files_removed: 0,
         })
     }
 
@@ -121,6 +125,7 @@ impl<'m> Making<'m> {
     /// The passages of files, in their order; `None` for those that cannot be read, which is an error
     /// for a file that was given.
     pub(super) fn read(&mut self, found: &[Found]) -> Result<Vec<Option<Passages>>> {
+        self.files_read += found.len() as u64;
         let mut all = Vec::with_capacity(found.len());
         for found in found.chunks(AT_ONCE) {
             self.check()?;

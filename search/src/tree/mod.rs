@@ -12,7 +12,7 @@ mod indexed;
 mod making;
 mod options;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,10 @@ pub struct Tree {
     pub embedded: u64,
     /// The number of tokens of these texts.
     pub tokens: u64,
+    /// The number of files that had to be read.
+    pub files_read: u64,
+    /// The number of files that were removed from indices, as they are gone.
+    pub files_removed: u64,
 }
 
 /// Warnings about files that are told one by one.
@@ -129,6 +133,7 @@ impl Tree {
         self.warnings.append(&mut making.warnings);
         self.left_out.append(&mut making.left_out);
         (self.embedded, self.tokens) = (making.embedded, making.tokens);
+        (self.files_read, self.files_removed) = (making.files_read, making.files_removed);
         Self { live: Live::new(segments), ..self }
     }
 
@@ -156,12 +161,12 @@ impl Tree {
 
     /// Finds the files, in the order of `paths`: each folder's are a group.
     fn groups(&mut self, paths: &[impl AsRef<Path>], options: &TreeOptions) -> Result<Vec<Group>> {
-        let mut groups = Vec::new();
+        let (texts, mut groups) = (options.texts(), Vec::new());
         for path in paths.iter().map(AsRef::as_ref) {
             let mut files = Files::default();
             match path == Path::new("-") {
                 true => files.found.push(Found::given(path)),
-                false => options.walk.find(path, &mut files)?,
+                false => texts.find(path, &mut files)?,
             }
             self.warnings.append(&mut files.warnings);
             let is_folder = path != Path::new("-") && path.is_dir();

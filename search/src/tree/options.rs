@@ -20,6 +20,9 @@ pub struct TreeOptions {
     /// The folder where indices are kept, such as [`cache_folder`](crate::cache_folder). Without one,
     /// every text is embedded again.
     pub store: Option<PathBuf>,
+    /// True if the index of a folder is kept in its own folder `.nanoembed`, where later searches find
+    /// it. The key of its user is kept in `store`.
+    pub in_folder: bool,
     /// True if dense vectors are made. Without them passages are found only by words and sparse
     /// vectors.
     pub vectors: bool,
@@ -28,7 +31,14 @@ pub struct TreeOptions {
 impl Default for TreeOptions {
     fn default() -> Self {
         let (walk, cutting) = (Walk::default(), Cutting::default());
-        Self { walk, cutting, store: None, vectors: true }
+        Self { walk, cutting, store: None, in_folder: false, vectors: true }
+    }
+}
+
+impl TreeOptions {
+    /// The files that are wanted, without those of indices.
+    pub(crate) fn texts(&self) -> Walk {
+        self.walk.clone().without(self.store.as_deref())
     }
 }
 

@@ -1,11 +1,14 @@
 //! Folders with and without an index.
 
+mod in_folder;
+
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use nanoembed::{Encoder, Silent};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::*;
 use crate::content::Content;
@@ -19,41 +22,39 @@ const FILES: [(&str, &str); 4] = [
     ("z.txt", "The dog barked at the train.\n\nA storm at sea.\n"),
 ];
 
-fn encoder() -> Encoder {
+pub(crate) fn encoder() -> Encoder {
     Encoder::open("../ffi/tests/data/small_bert.weights").unwrap()
 }
 
-struct Folders {
-    texts: TempDir,
+/// A folder of texts, and one for indices.
+pub(crate) struct Folders {
+    pub(crate) texts: TempDir,
     store: TempDir,
 }
 
 impl Folders {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folders = Self { texts: TempDir::new().unwrap(), store: TempDir::new().unwrap() };
         FILES.iter().for_each(|(name, text)| folders.put(name, text));
         folders
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.texts.path().join(name)
     }
 
-    /// Writes a file that has not changed for an hour.
-    fn put(&self, name: &str, text: &str) {
+    /// Writes a file that has not changed for an hour, at once.
+    pub(crate) fn put(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        let mut file = NamedTempFile::new_in(self.store.path()).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
         let hour = Duration::from_secs(3600 + text.len() as u64);
-        File::options()
-            .write(true)
-            .open(path)
-            .unwrap()
-            .set_modified(SystemTime::now() - hour)
-            .unwrap();
+        file.as_file().set_modified(SystemTime::now() - hour).unwrap();
+        file.persist(path).unwrap();
     }
 
-    fn options(&self) -> TreeOptions {
+    pub(crate) fn options(&self) -> TreeOptions {
         TreeOptions { store: Some(self.store.path().join("search")), ..TreeOptions::default() }
     }
 
@@ -62,7 +63,7 @@ impl Folders {
     }
 
     /// Checks that the index gives what a search without one gives; returns the texts embedded.
-    fn check(&self, encoder: &Encoder) -> u64 {
+    pub(crate) fn check(&self, encoder: &Encoder) -> u64 {
         self.check_of(self.texts.path(), &self.options(), encoder)
     }
 
@@ -81,10 +82,14 @@ impl Folders {
     }
 
     fn index(&self) -> PathBuf {
-        let files = fs::read_dir(self.store.path().join("search")).unwrap();
-        let mut paths = files.map(|file| file.unwrap().path());
-        paths.find(|path| path.extension().unwrap() == "index").unwrap()
+        with_ending(&self.store.path().join("search"), "index").unwrap()
     }
+}
+
+/// The file with this ending in a folder.
+fn with_ending(folder: &Path, ending: &str) -> Option<PathBuf> {
+    let mut paths = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    paths.find(|path| path.extension().is_some_and(|own| own == ending))
 }
 
 type Row = (String, u64, u64, String, u32, Option<u32>);
@@ -130,6 +135,40 @@ fn only_texts_that_are_new_are_embedded() {
 }
 
 #[test]
+fn files_that_are_gone_leave_the_index() {
+    let (folders, encoder) = (Folders::new(), encoder());
+    folders.check(&encoder);
+    let count = || {
+        let status = index_status(folders.texts.path(), &folders.options(), &encoder);
+        status.unwrap().unwrap().files
+    };
+    fs::remove_file(folders.path("z.txt")).unwrap();
+    fs::remove_file(folders.path("b/d.rs")).unwrap();
+    // A search of other files does not look for them, and words alone make no index.
+    let walk = Walk::default().types(vec!["md".into()]);
+    folders.check_of(folders.texts.path(), &TreeOptions { walk, ..folders.options() }, &encoder);
+    let words = TreeOptions { vectors: false, ..folders.options() };
+    let tree = Tree::open(&[folders.texts.path()], &words, &encoder, &Silent).unwrap();
+    assert_eq!((tree.files_read, count()), (0, 4));
+    let tree = Tree::open(&[folders.path("b")], &folders.options(), &encoder, &Silent).unwrap();
+    assert_eq!((tree.files_read, tree.files_removed, count()), (0, 2, 2));
+    assert_eq!((folders.check(&encoder), count()), (0, 2));
+}
+
+#[test]
+fn indices_are_no_texts_of_a_folder_that_contains_them() {
+    let (folders, encoder) = (Folders::new(), encoder());
+    let walk = Walk::default().hidden(true);
+    let options =
+        TreeOptions { walk, store: Some(folders.path("own/search")), ..folders.options() };
+    let open = || Tree::open(&[folders.texts.path()], &options, &encoder, &Silent).unwrap();
+    assert_eq!((open().files_read, open().files_read), (4, 0));
+    // Only the folder of indices has this meaning.
+    folders.put("search/a.txt", "found");
+    assert_eq!(open().files_read, 1);
+}
+
+#[test]
 fn a_file_that_changed_just_now_is_read_again() {
     let (folders, encoder) = (Folders::new(), encoder());
     let path = folders.path("new.txt");
@@ -139,6 +178,10 @@ fn a_file_that_changed_just_now_is_read_again() {
     fs::write(&path, "Two mouse").unwrap();
     File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     assert_eq!(folders.check(&encoder), 1);
+    // A time that somebody gave it says that it has changed if it changes.
+    let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+    File::options().write(true).open(&path).unwrap().set_modified(tomorrow).unwrap();
+    assert_eq!((folders.open(&encoder).files_read, folders.open(&encoder).files_read), (1, 0));
 }
 
 #[test]

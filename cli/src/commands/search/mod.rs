@@ -227,6 +227,7 @@ impl Search {
             cutting: self.cutting(),
             store: cache_folder().filter(|_| !self.no_index && is_usual),
             vectors,
+            ..TreeOptions::default()
         }
     }
 
