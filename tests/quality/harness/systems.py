@@ -83,7 +83,9 @@ def converted(program, source, weights, identity):
     """The file of a model in a precision."""
     folder = CACHE / "models" / hashlib.sha256((identity + program.digest).encode()).hexdigest()[:16]
     if weights == "pruned":
-        name, kind = "pruned.weights", "f32"
+        # The names of corpora are digests of their texts.
+        texts = hashlib.sha256(repr(corpora.of_all_sets()).encode()).hexdigest()[:8]
+        name, kind = f"pruned-{texts}.weights", "f32"
     else:
         name, kind = CONVERTED[weights]
     file = folder / name
