@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::term::{counts, query_terms};
+use crate::term::{query_terms, terms};
 
 const K: f32 = 1.2;
 const B: f32 = 0.75;
@@ -97,10 +97,15 @@ impl Words {
     pub fn best_of<'t>(&self, texts: impl Iterator<Item = &'t str>) -> usize {
         let (mut best, mut most) = (0, 0.0);
         for (at, text) in texts.enumerate() {
-            let found = counts(text).1;
-            let has = |term: &str| found.iter().any(|(own, _)| own == term);
-            let words = self.terms.iter().filter(|word| has(&word.term));
-            let sum: f32 = words.map(|word| word.rarity).sum();
+            let mut found = vec![0.0; self.terms.len()];
+            terms(text, |term| {
+                for (rarity, word) in found.iter_mut().zip(&self.terms) {
+                    if word.term == term {
+                        *rarity = word.rarity;
+                    }
+                }
+            });
+            let sum: f32 = found.iter().sum();
             if sum > most {
                 (best, most) = (at, sum);
             }

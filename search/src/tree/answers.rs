@@ -166,6 +166,9 @@ impl Tree {
     fn best_of(&self, words: &Words, passage: usize) -> u32 {
         let Some(place) = self.live.place(passage) else { return 0 };
         let passage = place.segment.passage(place.passage);
+        if passage.parts.len() < 2 {
+            return 0;
+        }
         let parts = passage.parts.clone().map(|part| passage.text_of(&place.segment.part(part)));
         u32::try_from(words.best_of(parts)).unwrap_or(0)
     }
