@@ -41,6 +41,7 @@ impl AsRef<[u32]> for Tokens {
 /// let tokenizer = nanoembed::Tokenizer::open("../ffi/tests/data/small_bert.weights")?;
 /// let tokens = tokenizer.encode("How do I reset my password?", None)?;
 /// assert_eq!(tokenizer.token(tokens.ids[0]).as_deref(), Some("[CLS]"));
+/// assert_eq!(tokenizer.decode(&tokens.ids)?, "how do i reset my password?");
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
 #[derive(Clone)]
@@ -107,6 +108,26 @@ impl Tokenizer {
         });
         let (ids, truncated) = encoded.map_err(|error| source.failure(error))?;
         Ok(Tokens { ids, truncated })
+    }
+
+    /// The text of token ids, without special tokens (in byte-level BPE and SentencePiece: without
+    /// those that begin and end texts). Where normalisation has changed a text, such as to lower
+    /// case, that is what comes back.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TokenOutOfRange`] for an id that is no token's;
+    /// [`ErrorKind::UnsupportedTokenizer`] if the model has rules for decoded text.
+    pub fn decode(&self, ids: &[u32]) -> Result<String> {
+        let Inner { tokenizer, source, .. } = &*self.0;
+        tokenizer.decode(ids).map_err(|error| {
+            match ids.iter().find(|id| !tokenizer.has_token(**id)) {
+                Some(id) => {
+                    Error::input(error.kind(), format!("there is no token {id}")).at(source.name())
+                }
+                None => source.failure(error),
+            }
+        })
     }
 
     /// A token as the vocabulary spells it.

@@ -62,28 +62,17 @@ impl Request {
 /// The pieces of a continuation, an iterator of strings.
 #[pyclass(frozen, module = "nanoembed._native")]
 pub(crate) struct Pieces {
-    state: Mutex<State>,
+    pieces: Mutex<nanoembed::Pieces>,
     threads: Arc<ThreadPool>,
-}
-
-struct State {
-    // Declared before the generator, which it borrows from.
-    pieces: nanoembed::Pieces<'static>,
-    _generator: Box<Generator>,
 }
 
 impl Pieces {
     pub(crate) fn begin(
         py: Python<'_>,
-        generator: Generator,
+        generator: &Generator,
         request: &Request,
         threads: Arc<ThreadPool>,
     ) -> PyResult<Self> {
-        let generator = Box::new(generator);
-        let lent: *const Generator = &raw const *generator;
-        // SAFETY: the generator lies on the heap, and stays beside the pieces, which are dropped
-        // before it and never handed out.
-        let borrowed: &'static Generator = unsafe { &*lent };
         let messages = request.messages.iter().flatten().map(message);
         let messages: Vec<Message<'_>> = messages.collect::<PyResult<_>>()?;
         let prompt = match (&request.template, &request.text) {
@@ -91,11 +80,10 @@ impl Pieces {
             (None, Some(text)) => Prompt::Text(text),
             (None, None) => Prompt::Chat(&messages),
         };
-        let sampling = request.sampling(borrowed.sampling());
-        let pieces = py.detach(|| threads.install(|| borrowed.generate(prompt, sampling)));
-        let pieces = pieces.or_exception(py)?.until(&request.stop);
-        let state = State { pieces, _generator: generator };
-        Ok(Self { state: Mutex::new(state), threads })
+        let sampling = request.sampling(generator.sampling());
+        let pieces = py.detach(|| threads.install(|| generator.generate(prompt, sampling)));
+        let pieces = Mutex::new(pieces.or_exception(py)?.until(&request.stop));
+        Ok(Self { pieces, threads })
     }
 }
 
@@ -118,8 +106,7 @@ impl Pieces {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let next = py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let pieces = &mut state.pieces;
+            let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
             self.threads.install(|| pieces.next())
         });
         next.transpose().or_exception(py)
@@ -128,12 +115,12 @@ impl Pieces {
     /// The number of tokens of the prompt.
     #[getter]
     fn prompt_tokens(&self) -> usize {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).pieces.prompt_tokens()
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).prompt_tokens()
     }
 
     /// The ids of the tokens so far.
     #[getter]
     fn ids(&self) -> Vec<u32> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).pieces.ids().to_vec()
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).ids().to_vec()
     }
 }

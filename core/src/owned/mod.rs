@@ -91,6 +91,6 @@ pub use text_session::TextSession;
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
 pub use tokenizer::{
-    AllKinds, BytePairs, Continuation, Cuts, Kinds, Spelling, TextKinds, Tokenizer, WordPieces,
+    AllKinds, BytePairs, Cuts, Detokenizer, Kinds, Spelling, TextKinds, Tokenizer, WordPieces,
 };
 pub use usual_prompt::usual_prompt;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nanoembed_core::format::amb::{AmbTokenizerSpec, Payload};
-pub use nanoembed_core::owned::{Continuation, Tokenizer};
+pub use nanoembed_core::owned::Tokenizer;
 use nanoembed_core::owned::{SentencePieceModel, Spelling};
 use nanoembed_core::token::sentencepiece::{SentencePiece, Spec};
 use nanoembed_core::token::{AddedRules, EndTokens, TextEnds, bpe};

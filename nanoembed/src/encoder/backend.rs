@@ -144,4 +144,7 @@ pub(super) trait Backend: Send + Sync {
 
     /// A token as the vocabulary spells it.
     fn token(&self, id: u32) -> Option<String>;
+
+    /// The text of token ids, without special tokens.
+    fn decode(&self, ids: &[u32]) -> Result<String, CoreError>;
 }

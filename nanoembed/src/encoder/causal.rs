@@ -136,6 +136,10 @@ impl Backend for CausalEncoder {
     fn token(&self, id: u32) -> Option<String> {
         self.causal.model().tokenizer.token(id).map(Cow::into_owned)
     }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, CoreError> {
+        self.causal.model().tokenizer.decode(ids)
+    }
 }
 
 impl CausalEncoder {

@@ -54,23 +54,40 @@ impl Encoder {
         Ok(vector)
     }
 
-    /// The embeddings of several texts, in their order, on all threads.
+    /// The embeddings of several texts, in their order, on all threads: of a slice, or of whatever
+    /// an iterator gives, which is gathered first.
+    ///
+    /// ```
+    /// let encoder = nanoembed::Encoder::open("../ffi/tests/data/small_bert.weights")?;
+    /// let notes = [("Monday", "a cat on a mat"), ("Tuesday", "the price of oil")];
+    /// let vectors = encoder.embed_all(notes.iter().map(|(_, text)| text))?;
+    /// assert_eq!(vectors.len(), 2);
+    /// # Ok::<(), nanoembed::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// As [`embed`](Self::embed).
-    pub fn embed_all<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
-        self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
+    pub fn embed_all<I>(&self, texts: I) -> Result<Vectors>
+    where
+        I: IntoIterator<Item: AsRef<str> + Sync>,
+    {
+        let texts: Vec<_> = texts.into_iter().collect();
+        self.embed_all_as(Role::Text, &texts).map(|(vectors, _)| vectors)
     }
 
     /// The embeddings of texts that answer questions, after the model's prompt for documents and, in
-    /// a model with a Router, through its route for them.
+    /// a model with a Router, through its route for them; texts as of [`embed_all`](Self::embed_all).
     ///
     /// # Errors
     ///
     /// As [`embed`](Self::embed).
-    pub fn embed_documents<T: AsRef<str> + Sync>(&self, texts: &[T]) -> Result<Vectors> {
-        self.embed_all_as(Role::Document, texts).map(|(vectors, _)| vectors)
+    pub fn embed_documents<I>(&self, texts: I) -> Result<Vectors>
+    where
+        I: IntoIterator<Item: AsRef<str> + Sync>,
+    {
+        let texts: Vec<_> = texts.into_iter().collect();
+        self.embed_all_as(Role::Document, &texts).map(|(vectors, _)| vectors)
     }
 
     /// The embeddings of several texts, in their order, on all threads, and how much of each was
@@ -222,6 +239,23 @@ impl Encoder {
         let prompt = encoder.prompt(role)?;
         let tokens = prompt.before(text).and_then(|text| encoder.0.backend.tokenize(&text));
         tokens.map_err(|error| encoder.failure(error))
+    }
+
+    /// The text of token ids: see [`Tokenizer::decode`](crate::Tokenizer::decode). A prompt that
+    /// was before the text is part of it.
+    ///
+    /// ```
+    /// let encoder = nanoembed::Encoder::open("../ffi/tests/data/small_bert.weights")?;
+    /// let tokens = encoder.tokenize("The cat sat.")?;
+    /// assert_eq!(encoder.decode(&tokens.ids)?, "the cat sat.");
+    /// # Ok::<(), nanoembed::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::decode`](crate::Tokenizer::decode).
+    pub fn decode(&self, ids: &[u32]) -> Result<String> {
+        self.0.backend.decode(ids).map_err(|error| self.failure(error))
     }
 
     /// The number of tokens of all of a text after the model's prompt, special tokens included, of

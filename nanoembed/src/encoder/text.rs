@@ -375,6 +375,10 @@ impl Backend for TextEncoder {
     fn token(&self, id: u32) -> Option<String> {
         self.model.token(id)
     }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, CoreError> {
+        self.model.tokenizer().decode(ids)
+    }
 }
 
 /// The most tokens of a text for a table, which adds no special tokens: `asked`, if it has them.

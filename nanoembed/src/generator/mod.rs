@@ -191,13 +191,32 @@ impl Generator {
         prompt.encode(&self.0.causal)
     }
 
+    /// The text of token ids: see [`Tokenizer::decode`](crate::Tokenizer::decode).
+    ///
+    /// ```
+    /// use nanoembed::{Generator, Prompt};
+    ///
+    /// let generator = Generator::open("../tests/data/llama/tiny.gguf")?;
+    /// let ids = generator.encode(Prompt::Text("Once upon a time"))?;
+    /// assert_eq!(generator.decode(&ids)?, "Once upon a time");
+    /// # Ok::<(), nanoembed::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::decode`](crate::Tokenizer::decode).
+    pub fn decode(&self, ids: &[u32]) -> Result<String> {
+        let decoded = self.0.causal.model().tokenizer.decode(ids);
+        decoded.map_err(|error| self.0.causal.failure(error))
+    }
+
     /// Reads the prompt, and continues it as the pieces are asked for.
     ///
     /// # Errors
     ///
     /// [`Kind::Usage`](crate::Kind::Usage) if the prompt has no tokens or is too long, or if it is of
     /// messages and the model lacks the tokens around them; if memory is refused.
-    pub fn generate(&self, prompt: Prompt<'_>, sampling: Sampling) -> Result<Pieces<'_>> {
+    pub fn generate(&self, prompt: Prompt<'_>, sampling: Sampling) -> Result<Pieces> {
         self.begin(prompt, sampling, None)
     }
 
@@ -212,7 +231,7 @@ impl Generator {
         prompt: Prompt<'_>,
         sampling: Sampling,
         observer: &dyn Observer,
-    ) -> Result<Pieces<'_>> {
+    ) -> Result<Pieces> {
         self.begin(prompt, sampling, Some(observer))
     }
 
@@ -221,7 +240,7 @@ impl Generator {
         prompt: Prompt<'_>,
         sampling: Sampling,
         observer: Option<&dyn Observer>,
-    ) -> Result<Pieces<'_>> {
+    ) -> Result<Pieces> {
         let causal = &self.0.causal;
         let model = causal.model();
         let failed = |error| causal.failure(error);
@@ -258,7 +277,9 @@ impl Generator {
             }
         }
         let lengths = (ids.len(), sampling.max_tokens);
-        Pieces::new(causal, session, (sampler, penalties), (logits, order), lengths).map_err(failed)
+        let generator = self.clone();
+        Pieces::new(generator, session, (sampler, penalties), (logits, order), lengths)
+            .map_err(failed)
     }
 
     /// Memory for a text of so many tokens.

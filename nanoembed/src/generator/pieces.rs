@@ -3,25 +3,36 @@
 use std::fmt;
 
 use nanoembed_core::model::llama::{Output, Sampler};
-use nanoembed_core::owned::CausalSession;
+use nanoembed_core::owned::{CausalSession, Detokenizer};
 use nanoembed_core::top::Scored;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::Generator;
 use super::penalties::Penalties;
 use super::stops::Stops;
-use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
-use crate::open::causal::Causal;
 
-/// The pieces of a text as they are generated: whole characters, a token's or several tokens'.
-pub struct Pieces<'g> {
-    causal: &'g Causal,
+/// The pieces of a text as they are generated: whole characters, a token's or several tokens'. They
+/// keep the model, and may go to another thread.
+///
+/// ```
+/// use nanoembed::{Generator, Prompt, Sampling};
+///
+/// let generator = Generator::open("../tests/data/llama/tiny.gguf")?;
+/// let sampling = Sampling::greedy().max_tokens(8);
+/// let pieces = generator.generate(Prompt::Text("Once upon a time"), sampling)?.until(["\n"]);
+/// let text = std::thread::spawn(move || pieces.collect::<nanoembed::Result<String>>());
+/// println!("{}", text.join().expect("no panic")?);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+pub struct Pieces {
+    generator: Generator,
     session: CausalSession,
     sampler: Sampler,
     penalties: Option<Penalties>,
     logits: Vec<f32>,
     order: Vec<Scored>,
-    text: Continuation<'g, 'g>,
+    text: Detokenizer,
     prompt_tokens: usize,
     max_tokens: usize,
     ids: Vec<u32>,
@@ -49,19 +60,19 @@ pub enum FinishReason {
     Length,
 }
 
-impl<'g> Pieces<'g> {
+impl Pieces {
     pub(super) fn new(
-        causal: &'g Causal,
+        generator: Generator,
         session: CausalSession,
         (sampler, penalties): (Sampler, Option<Penalties>),
         (logits, order): (Vec<f32>, Vec<Scored>),
         (prompt_tokens, max_tokens): (usize, usize),
     ) -> std::result::Result<Self, CoreError> {
         let other = CoreError::without_offset(ErrorKind::UnsupportedTokenizer);
-        let text = causal.model().tokenizer.decoder().ok_or(other)?;
+        let text = generator.0.causal.model().tokenizer.detokenizer().ok_or(other)?;
         let (ids, state, stops) = (Vec::new(), State::Ready, Stops::default());
         Ok(Self {
-            causal,
+            generator,
             session,
             sampler,
             penalties,
@@ -112,7 +123,7 @@ impl<'g> Pieces<'g> {
             Ok(piece) => piece.map(Ok),
             Err(error) => {
                 self.state = State::Ended(None);
-                Some(Err(self.causal.failure(error)))
+                Some(Err(self.generator.0.causal.failure(error)))
             }
         }
     }
@@ -131,13 +142,13 @@ impl<'g> Pieces<'g> {
 
     /// The text of the next token, which may be empty; `None` after the last.
     fn next_token(&mut self) -> Result<Option<String>, CoreError> {
-        let Self { causal, session, sampler, penalties, logits, order, text, ids, .. } = self;
+        let Self { generator, session, sampler, penalties, logits, order, text, ids, .. } = self;
         let mut piece = String::new();
         let mut say = |part: &str| {
             piece.push_str(part);
             Ok(())
         };
-        let model = causal.model();
+        let model = generator.0.causal.model();
         if matches!(self.state, State::Ended(_)) {
             return Ok(None);
         }
@@ -156,7 +167,7 @@ impl<'g> Pieces<'g> {
                 if let Some(penalties) = penalties {
                     penalties.add(next);
                 }
-                text.token(next, &mut say)?;
+                text.token(&model.tokenizer, next, &mut say)?;
                 return Ok(Some(piece));
             }
             reason = FinishReason::Stop;
@@ -167,7 +178,7 @@ impl<'g> Pieces<'g> {
     }
 }
 
-impl Iterator for Pieces<'_> {
+impl Iterator for Pieces {
     type Item = Result<String>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -180,7 +191,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-impl fmt::Debug for Pieces<'_> {
+impl fmt::Debug for Pieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pieces").field("ids", &self.ids).finish_non_exhaustive()
     }

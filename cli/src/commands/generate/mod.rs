@@ -312,7 +312,7 @@ impl Generate {
 
 /// Writes a continuation as it comes, until `is_ended`, and returns it.
 fn write_pieces(
-    pieces: &mut Pieces<'_>,
+    pieces: &mut Pieces,
     output: &mut dyn Write,
     is_ended: impl Fn() -> bool,
 ) -> Result<String> {

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use super::{Tokenized, TokenizedPair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::write;
-use crate::limit::{append, grow, push, reserved};
+use crate::limit::{append, copied, grow, push, reserved};
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
 use crate::token::longest_first::longest_first;
@@ -52,6 +52,12 @@ pub(super) fn compose(text: &str, out: &mut String) -> Result<()> {
     held.check()?;
     written.check()?;
     write(out, written.as_str())
+}
+
+/// The text of BERT's `tokens`, by the decoder that its `tokenizer.json` has.
+pub(super) fn join_word_pieces<'t>(tokens: impl Iterator<Item = &'t str>) -> Result<String> {
+    let joins = Decoder::WordPiece { prefix: copied("##")?, cleans: true };
+    decoder::decode(Some(&[joins]), tokens)
 }
 
 /// A tokenizer.

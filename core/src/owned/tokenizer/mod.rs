@@ -1,14 +1,14 @@
 //! A tokenizer of any kind with memory of its own.
 
 mod byte_pairs;
-mod continuation;
+mod detokenizer;
 mod first;
 mod kinds;
 mod limits;
 mod word_pieces;
 
 pub use byte_pairs::BytePairs;
-pub use continuation::Continuation;
+pub use detokenizer::Detokenizer;
 pub use kinds::{AllKinds, Kinds, TextKinds};
 pub use limits::Cuts;
 pub use word_pieces::WordPieces;
@@ -24,8 +24,7 @@ use crate::limit::{Boxed, Growing, collected, extend, push};
 use crate::owned::Pipeline;
 use crate::source::ModelSource;
 use crate::source::tokenizer::TokenizerSource;
-use crate::token::sentencepiece;
-use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
+use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds};
 use limits::TokenLimits;
 
 /// The tokenizer of any model, and how many tokens of a text an encoder uses. It may borrow from a
@@ -332,21 +331,5 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
             *last = append;
         }
         is_longer
-    }
-
-    /// A decoder of ids that follow a text; `None` for encoders with a `tokenizer.json`.
-    #[must_use]
-    pub fn decoder(&self) -> Option<Continuation<'_, 'f>> {
-        Some(match &self.spelling {
-            Spelling::WordPiece(pieces) => Continuation::Words(pieces),
-            Spelling::BytePairs(pairs) => {
-                let pairs: &Boxed<_> = K::get(pairs);
-                Continuation::Bytes(pairs, bpe::TokenDecoder::new())
-            }
-            Spelling::SentencePiece(pieces) => {
-                Continuation::Pieces(&K::get(pieces).0, sentencepiece::PieceDecoder::within())
-            }
-            Spelling::Pipeline(..) => return None,
-        })
     }
 }

@@ -1,9 +1,12 @@
 //! WordPiece, over the tokens of a file.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{append, filled};
+use crate::event::SpecialRole;
+use crate::limit::{append, collected, filled, push};
+use crate::owned::pipeline::join_word_pieces;
 use crate::owned::tokenized::Tokenized;
 use crate::owned::tokenizer_room::TokenizerRoom;
 use crate::source::{WordPieceIndex, WordPieceSource, WordPieceTables};
@@ -71,6 +74,20 @@ impl WordPieces {
         let mut token = filled(length, 0).ok()?;
         tokenizer.vocabulary().token(id, &mut token).ok()?;
         Some(token)
+    }
+
+    /// The text of `ids` without special tokens, as `tokenizers` decodes those of BERT.
+    pub(super) fn decode(&self, ids: &[u32]) -> Result<String> {
+        let tokenizer = self.tokenizer()?;
+        let special = SpecialRole::ALL.map(|role| tokenizer.special().get(role));
+        let mut tokens = Vec::new();
+        for id in ids.iter().filter(|id| !special.contains(&Some(**id))) {
+            let mut token = filled(tokenizer.vocabulary().token(*id, &mut [])?, 0)?;
+            tokenizer.vocabulary().token(*id, &mut token)?;
+            push(&mut tokens, token)?;
+        }
+        let tokens = collected(tokens.iter().map(|token| String::from_utf8_lossy(token)))?;
+        join_word_pieces(tokens.iter().map(|token| &**token))
     }
 
     /// The ids of `text` between the two special tokens.
