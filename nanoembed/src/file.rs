@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nanoembed_core::event::Format;
 
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::inspect::Distribution;
@@ -34,6 +35,20 @@ impl File {
     /// If it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         FileSet::open(&literal(path.as_ref())).map(Self)
+    }
+
+    /// A file in memory: its bytes, all of them. Files of several parts or shards are opened by
+    /// [`open`](Self::open) alone.
+    ///
+    /// ```
+    /// let bytes = std::fs::read("../tests/data/gguf/small.gguf")?;
+    /// let file = nanoembed::File::from_bytes(bytes);
+    /// assert_eq!(file.format(), Some(nanoembed::Format::Gguf));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
+        Self(FileSet::from_bytes("the file".into(), bytes.into()))
     }
 
     /// The format, as far as the first bytes tell.

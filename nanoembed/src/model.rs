@@ -55,6 +55,16 @@ impl Model {
         Self::options().open(path)
     }
 
+    /// A model in memory: the bytes of a `.weights`, `.amb` or GGUF file, or of a file of word
+    /// vectors.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file or its model is invalid.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::options().from_bytes(bytes)
+    }
+
     /// Options to open a file with whose content is not known yet.
     #[must_use]
     pub fn options() -> ModelOptions {
@@ -75,13 +85,12 @@ impl Model {
 
     /// True if a file has word vectors, by its first bytes. A format that the core knows is none,
     /// whatever its bytes look like as text.
-    fn is_words(path: &Path) -> Result<bool> {
-        let start = Start::open(path)?;
+    fn is_words(start: &Start<'_>) -> bool {
         let head = start.head.get(..SNIFF_BYTES).unwrap_or(&start.head);
-        Ok(match sniff(head) {
+        match sniff(head) {
             Some(format) => format == Format::Finalfusion,
             None => start.form().is_some(),
-        })
+        }
     }
 }
 
@@ -159,7 +168,7 @@ impl ModelOptions {
     /// kind does not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = &*literal(path.as_ref());
-        if path.is_file() && Model::is_words(path)? {
+        if path.is_file() && Model::is_words(&Start::open(path)?) {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
@@ -173,12 +182,17 @@ impl ModelOptions {
         }
     }
 
-    /// A model in memory: the bytes of a `.weights`, `.amb` or GGUF file.
+    /// A model in memory: see [`Model::from_bytes`].
     ///
     /// # Errors
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
+        let bytes = bytes.into();
+        if Model::is_words(&Start::from_bytes("the file", &bytes)) {
+            self.refuse_all("word vectors")?;
+            return Words::options().limits(self.limits).from_bytes(bytes).map(Model::Words);
+        }
         let source = Arc::new(Source::from_bytes_with(bytes, &self.reading)?);
         self.model(&LoadedModel::within(&source, &self.limits)?)
     }

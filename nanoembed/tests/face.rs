@@ -78,7 +78,7 @@ fn models_are_shared_between_threads() {
     shared::<nanoembed::Error>();
     const fn sent<T: Send>() {}
     sent::<nanoembed::Session>();
-    sent::<nanoembed::Pieces<'_>>();
+    sent::<nanoembed::Pieces>();
 }
 
 #[test]
@@ -250,6 +250,44 @@ fn tokenizers_of_all_kinds_have_one_face() {
 }
 
 #[test]
+fn token_ids_become_text_again_without_special_tokens() {
+    let text = "the weather is fine today";
+    for path in [BERT, LLAMA, "../tests/data/sentencepiece/llama.model"] {
+        let tokenizer = Tokenizer::open(path).unwrap();
+        let ids = tokenizer.encode(text, None).unwrap().ids;
+        assert_eq!(tokenizer.decode(&ids).unwrap(), text, "{path}");
+        assert_eq!(tokenizer.decode(&[]).unwrap(), "", "{path}");
+        let error = tokenizer.decode(&[ids[0], u32::MAX]).unwrap_err();
+        assert_eq!(error.kind(), Kind::Core(ErrorKind::TokenOutOfRange), "{path}");
+    }
+    for path in [BERT, LLAMA] {
+        let encoder = Encoder::open(path).unwrap();
+        assert_eq!(encoder.decode(&encoder.tokenize(text).unwrap().ids).unwrap(), text, "{path}");
+    }
+    let generator = Generator::open(LLAMA).unwrap();
+    let mut pieces = generator.generate(Prompt::Text("Once"), Sampling::greedy()).unwrap();
+    let said: String = pieces.by_ref().map(Result::unwrap).collect();
+    // A continuation keeps the space before its first word.
+    assert_eq!(generator.decode(pieces.ids()).unwrap().trim_start(), said.trim_start());
+}
+
+#[test]
+fn a_converted_tokenizer_decodes_as_the_one_of_its_folder() {
+    let folder = "../tests/data/models/bert_cased";
+    let out = tempfile::tempdir().unwrap();
+    let weights = out.path().join("bert.weights");
+    Conversion::new(folder, &weights).run(&Silent).unwrap();
+    let [folder, weights] = [folder.as_ref(), &*weights].map(|it| Tokenizer::open(it).unwrap());
+    let count = (0..).take_while(|id| folder.token(*id).is_some()).count();
+    assert!(count > 20);
+    for first in 0..u32::try_from(count).unwrap() {
+        let ids: Vec<u32> =
+            (first..).step_by(7).take_while(|id| folder.token(*id).is_some()).collect();
+        assert_eq!(weights.decode(&ids).unwrap(), folder.decode(&ids).unwrap(), "{ids:?}");
+    }
+}
+
+#[test]
 fn words_of_other_programs_are_looked_up_as_finalfusion_ones() {
     let words = Words::open(WORDS).unwrap();
     assert_eq!(words.iter().count(), words.len());
@@ -266,6 +304,37 @@ fn words_of_other_programs_are_looked_up_as_finalfusion_ones() {
     assert_eq!(words.analogy(["one", "two", "three"], 1).unwrap(), []);
     assert_eq!(words.get("four").unwrap(), None);
     assert_eq!(words.similar("four", 1).unwrap_err().kind(), Kind::NotFound);
+}
+
+#[test]
+fn files_in_memory_are_as_those_on_disk() {
+    let words = |name: &str| format!("../tests/data/words/{name}");
+    for path in [WORDS.to_owned(), words("no_subwords.bin"), words("licence.floret")] {
+        let bytes = std::fs::read(&path).unwrap();
+        let [stored, lent] =
+            [Words::open(&path), Words::from_bytes(bytes.clone())].map(Result::unwrap);
+        assert!(stored.iter().eq(lent.iter()), "{path}");
+        for word in stored.iter().take(50).chain(["software".to_owned()]) {
+            assert_eq!(stored.get(&word).unwrap(), lent.get(&word).unwrap(), "{path} {word}");
+        }
+        assert!(matches!(Model::from_bytes(bytes.clone()).unwrap(), Model::Words(_)), "{path}");
+        let few = Limits { file_bytes: 10, ..Limits::default() };
+        let error = Words::options().limits(few).from_bytes(bytes).unwrap_err();
+        assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit), "{path}");
+    }
+    assert!(Words::from_bytes(&b"\x7fELF no words"[..]).is_err());
+    for path in [BERT, LLAMA, "../tests/data/gguf/blocks.gguf"] {
+        let [stored, lent] =
+            [File::open(path).unwrap(), File::from_bytes(std::fs::read(path).unwrap())];
+        assert_eq!(stored.format(), lent.format(), "{path}");
+        let of = |file: &File| -> Vec<(String, Vec<f32>)> {
+            let tensors = file.tensors().unwrap();
+            tensors.map(|it| (it.name().to_owned(), it.to_f32().unwrap())).collect()
+        };
+        assert_eq!(of(&stored), of(&lent), "{path}");
+    }
+    let error = File::from_bytes(&b"nothing"[..]).tensors().err().unwrap();
+    assert!(error.to_string().contains("the file"), "{error}");
 }
 
 #[test]

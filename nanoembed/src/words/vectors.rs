@@ -18,6 +18,7 @@ use crate::error::{Result, name_of};
 use crate::files::literal;
 use crate::limits::Limits;
 use crate::progress::Silent;
+use crate::signature::word_form::Form;
 
 /// Word vectors with an index of their words. Clones share them.
 ///
@@ -59,6 +60,22 @@ impl Words {
         Self::options().open(path)
     }
 
+    /// Word vectors in memory: the bytes of a file of any form that [`open`](Self::open) takes.
+    ///
+    /// ```
+    /// let text = "king 0.5 0.1\nqueen 0.4 0.2\n";
+    /// let words = nanoembed::Words::from_bytes(text.as_bytes())?;
+    /// assert_eq!(words.get("queen")?.map(|vector| vector.len()), Some(2));
+    /// # Ok::<(), nanoembed::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        Self::options().from_bytes(bytes)
+    }
+
     /// Options for opening word vectors.
     #[must_use]
     pub fn options() -> WordsOptions {
@@ -70,11 +87,16 @@ impl Words {
         let options = WordOptions { policy, ..WordOptions::default() };
         let start = Start::open(path)?;
         limits.check_file_bytes(start.bytes.unwrap_or_default(), &start.name)?;
-        let bytes: Bytes = as_finalfusion(start, path, &options, &Silent)?.into();
+        let bytes = as_finalfusion(start, path, &options, &Silent)?;
+        Self::from_finalfusion(name_of(path), bytes.into(), policy)
+    }
+
+    /// The bytes of a `.fifu` file called `name`.
+    fn from_finalfusion(name: String, bytes: Bytes, policy: Policy) -> Result<Self> {
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
         let borrowed = unsafe { bytes.unbound() };
-        let opened = WordFile::new(name_of(path), borrowed, options.policy)?;
+        let opened = WordFile::new(name, borrowed, policy)?;
         let indexed = opened.indexed()?;
         Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
     }
@@ -211,6 +233,25 @@ impl WordsOptions {
     /// As [`Words::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Words> {
         Words::open_with(path.as_ref(), self)
+    }
+
+    /// Word vectors in memory: see [`Words::from_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Words::open`].
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Words> {
+        let (bytes, name) = (bytes.into(), "the word vectors");
+        self.limits.check_file_bytes(bytes.len() as u64, name)?;
+        let start = Start::from_bytes(name, &bytes);
+        let fifu = match start.form() {
+            Some(Form::Finalfusion) => bytes.clone(),
+            _ => {
+                let options = WordOptions { policy: self.policy, ..WordOptions::default() };
+                as_finalfusion(start, Path::new("-"), &options, &Silent)?.into()
+            }
+        };
+        Words::from_finalfusion(name.to_owned(), fifu, self.policy)
     }
 }
 

@@ -141,7 +141,7 @@ impl<'c> Started<'c> {
 /// Word vectors as a `.fifu` file: one as it is, those of other programs as a file that has no name
 /// and vanishes with its map.
 pub(super) fn as_finalfusion(
-    start: Start<'static>,
+    start: Start<'_>,
     path: &Path,
     options: &WordOptions,
     observer: &dyn Observer,
