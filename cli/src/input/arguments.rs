@@ -98,6 +98,9 @@ const TAKEN: [&str; 17] = [
     "scores",
 ];
 
+/// The member that has the token ids of a text.
+const IDS: &str = "ids";
+
 impl FormArgs {
     /// The wanted members of a JSON line or columns; `None` for lines of text, with which options
     /// about members are refused.
@@ -118,7 +121,7 @@ impl FormArgs {
         }
         let field = self.field.clone().unwrap_or_else(|| usual.into());
         let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
-        Ok(Some(Members { field, kept, needed: None, lossy: self.lossy }))
+        Ok(Some(Members { field, kept, lossy: self.lossy, ..Members::default() }))
     }
 
     /// The name of the member that is the text, or that a column of texts has.
@@ -223,8 +226,21 @@ impl InputArgs {
 
     /// Starts to read. Reading runs ahead of the work by a few texts only.
     pub(crate) fn open(self, quiet: bool) -> Result<Texts> {
+        let reader = self.form.reader()?;
+        self.open_with(reader, quiet)
+    }
+
+    /// The same of lists of token ids.
+    pub(crate) fn open_ids(self, quiet: bool) -> Result<Texts> {
+        let mut reader = self.form.reader_of(IDS)?;
+        if let Some(members) = &mut reader.members {
+            members.takes_numbers = true;
+        }
+        self.open_with(reader, quiet)
+    }
+
+    fn open_with(self, reader: Reader, quiet: bool) -> Result<Texts> {
         let Self { texts, files, form } = self;
-        let reader = form.reader()?;
         if !texts.is_empty() {
             if form.line_format != LineFormat::Text {
                 return Err(Error::usage("--input is for files and for stdin")

@@ -67,6 +67,7 @@ fn no_command_shows_what_a_terminal_acts_on() {
         &["rerank", "-m", &model, NAME, NAME],
         &["generate", "-m", &llama, NAME, "--max-tokens", "4"],
         &["tokenize", "-m", &model, "--pieces", NAME],
+        &["tokenize", "-m", &model, "--decode", NAME],
         &["inspect", &names, &copy, &words],
         &["inspect", &names, &words, "--json"],
         &["verify", "--strict", &names, &copy, &words],

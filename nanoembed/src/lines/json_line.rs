@@ -12,7 +12,7 @@ use super::{Lines, surrogates};
 use crate::error::Error;
 
 /// The members of the objects that are wanted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Members {
     /// The text's name.
     pub field: String,
@@ -22,6 +22,8 @@ pub struct Members {
     pub needed: Option<&'static str>,
     /// Halves of characters become U+FFFD.
     pub lossy: bool,
+    /// A list of whole numbers is a text, too: the numbers with spaces between.
+    pub takes_numbers: bool,
 }
 
 /// A text and the members beside it.
@@ -66,7 +68,7 @@ const LISTED: usize = 8;
 impl Members {
     /// The members of a line without options: its text and its [`ID`].
     pub fn usual(lossy: bool) -> Self {
-        Self { field: TEXT.to_owned(), kept: Vec::new(), needed: None, lossy }
+        Self { field: TEXT.to_owned(), lossy, ..Self::default() }
     }
 
     /// The object in the next line; `None` at the end. After an error that is about the line and not
@@ -117,7 +119,11 @@ impl Members {
         match text {
             Some(Value::String(text)) => Ok(Object { text, kept }),
             Some(other) => {
-                let message = format!("`{}` is {}, not a string", self.field, what(&other));
+                if let Some(text) = numbers(&other).filter(|_| self.takes_numbers) {
+                    return Ok(Object { text, kept });
+                }
+                let expected = if self.takes_numbers { "a list of numbers" } else { "a string" };
+                let message = format!("`{}` is {}, not {expected}", self.field, what(&other));
                 Err(Wrong { kept, ..wrong(message, None) })
             }
             None => {
@@ -162,6 +168,13 @@ impl Members {
         };
         Wrong { kind, at, message, hint: None, kept: Vec::new() }
     }
+}
+
+/// The whole numbers of a list with spaces between; `None` if the value is no such list.
+fn numbers(value: &Value) -> Option<String> {
+    let number = |value: &Value| value.as_u64().map(|number| number.to_string());
+    let numbers: Option<Vec<String>> = value.as_array()?.iter().map(number).collect();
+    numbers.map(|numbers| numbers.join(" "))
 }
 
 /// The type of a value, in JSON's words.
@@ -248,8 +261,22 @@ mod tests {
         Members {
             field: field.into(),
             kept: kept.iter().map(|&name| name.into()).collect(),
-            needed: None,
-            lossy: false,
+            ..Members::default()
+        }
+    }
+
+    #[test]
+    fn a_list_of_numbers_is_a_text_where_it_is_asked_for() {
+        let line = r#"{"ids": [101, 7592, 102], "index": 0}"#;
+        let ids = Members { takes_numbers: true, ..members("ids", &[]) };
+        assert_eq!(ids.read(line).unwrap().text, "101 7592 102");
+        assert_eq!(ids.read(r#"{"ids": []}"#).unwrap().text, "");
+        assert!(members("ids", &[]).read(line).unwrap_err().message.contains("not a string"));
+        for wrong in
+            [r#"{"ids": [1, "a"]}"#, r#"{"ids": [-1]}"#, r#"{"ids": 1}"#, r#"{"ids": [[1]]}"#]
+        {
+            let message = ids.read(wrong).unwrap_err().message;
+            assert!(message.contains("not a list of numbers"), "{message}");
         }
     }
 

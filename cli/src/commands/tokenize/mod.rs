@@ -1,4 +1,6 @@
-//! `tokenize`: texts to token ids.
+//! `tokenize`: texts to token ids, and ids to texts.
+
+mod decode;
 
 use std::process::ExitCode;
 
@@ -18,7 +20,7 @@ use crate::output::members::kept;
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
-/// Turn texts into the token ids that the model sees
+/// Turn texts into the token ids that the model sees, and back
 ///
 /// The model is an encoder, a decoder (of any format that `generate` takes), or a SentencePiece
 /// model alone (`tokenizer.model`).
@@ -29,11 +31,17 @@ Examples:
   nanoembed tokenize --pieces \"unaffable\"
   nanoembed tokenize --max-tokens 0 --format jsonl < texts.txt
   nanoembed tokenize --model tokenizer.model --pieces \"Once upon a time\"
+  nanoembed tokenize --decode \"101 2129 2079 102\"
 
 With `--format jsonl` every text gives one line:
   {\"index\": 0, \"id\": …, \"ids\": [101, …, 102], \"truncated\": false}
 where `id` stands if the input is JSON lines and has one. A line that `--on-error null` gets over
-has `null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
+has `null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.
+
+With `--decode` the input is lists of ids in these forms, and a line of output is
+  {\"index\": 0, \"id\": …, \"text\": \"how do i reset my password?\"}
+without special tokens, and as the tokenizer has normalised the text. The member with the ids is
+`ids` unless `--field` says otherwise.")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
     pub(super) input: InputArgs,
@@ -50,6 +58,11 @@ pub(crate) struct Tokenize {
     /// Write the tokens themselves instead of their ids; with jsonl beside them
     #[arg(long, help_heading = "Output")]
     pieces: bool,
+
+    /// Take lists of token ids instead of texts, and write the text of each
+    #[arg(long, help_heading = "Output")]
+    #[arg(conflicts_with_all = ["pieces", "prompt", "prompt_name", "role", "max_tokens"])]
+    decode: bool,
 }
 
 /// A line of JSON output.
@@ -76,6 +89,9 @@ impl Tokenize {
         let source = self.model.open_for(self.prompts.role(), quiet)?;
         let tokenizer = Tokenizer::options().open_source(source, is_sentencepiece)?;
         tokenizer.warnings().iter().for_each(warn);
+        if self.decode {
+            return self.decode(form, &tokenizer, quiet);
+        }
         let limit = match self.model.max_tokens {
             Some(0) => None,
             asked => tokenizer.limit(asked)?,
