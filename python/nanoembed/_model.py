@@ -460,6 +460,18 @@ class Model:
         all_tokens = [None if tokens is None else Tokens(*tokens) for tokens in found]
         return all_tokens[0] if isinstance(texts, str) else all_tokens
 
+    @overload
+    def detokenize(self, ids: Tokens | Sequence[int]) -> str: ...
+    @overload
+    def detokenize(self, ids: Sequence[Tokens | Sequence[int]]) -> list[str]: ...
+    def detokenize(self, ids: Any) -> Any:
+        """The text of token ids, or of each of several lists of them: without special tokens, and
+        as the tokenizer has normalised it."""
+        is_one = isinstance(ids, Tokens) or all(isinstance(id, (int, np.integer)) for id in ids)
+        lists = [it.ids if isinstance(it, Tokens) else it for it in ([ids] if is_one else ids)]
+        found = self._native.detokenize([[int(id) for id in it] for it in lists])
+        return found[0] if is_one else found
+
     def token(self, id: int) -> str | None:
         """A token as the vocabulary spells it; ``None`` for an id that it does not have."""
         return self._native.token(id)

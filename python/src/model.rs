@@ -354,6 +354,14 @@ impl Model {
         }
     }
 
+    /// The text of each list of token ids.
+    fn detokenize(&self, py: Python<'_>, lists: Vec<Vec<u32>>) -> PyResult<Vec<String>> {
+        let tokenizer = self.tokenizer(py, Role::Text)?;
+        let decode =
+            || -> nanoembed::Result<_> { lists.iter().map(|ids| tokenizer.decode(ids)).collect() };
+        py.detach(decode).or_exception(py)
+    }
+
     /// Texts by how well they answer a question: which, and how well.
     #[pyo3(signature = (query, texts, before, *, progress))]
     fn rerank(
@@ -406,7 +414,7 @@ impl Model {
     fn generate(&self, py: Python<'_>, request: Request) -> PyResult<Pieces> {
         match &self.opened {
             AnyModel::Generator(generator) => {
-                Pieces::begin(py, generator.clone(), &request, self.threads.pool()?)
+                Pieces::begin(py, generator, &request, self.threads.pool()?)
             }
             _ => Err(PyTypeError::new_err(format!(
                 "the model continues no texts: it is of kind {}",

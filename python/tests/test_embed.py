@@ -258,6 +258,12 @@ def test_tokens_are_those_of_the_command_line(model):
     assert tokens.ids[0] == 101 and tokens.ids[-1] == 102 and not tokens.truncated
     assert [model.token(id) for id in tokens.ids[:3]] == ["[CLS]", "how", "do"]
     assert model.token(10**9) is None
+    assert model.detokenize(tokens) == model.detokenize(tokens.ids) == "how do i reset my password?"
+    assert model.detokenize(model.tokenize(["A cat", ""])) == ["a cat", ""]
+    assert model.detokenize(np.array(tokens.ids[1:3])) == "how do"
+    assert nanoembed.Model(DECODER).detokenize([]) == ""
+    with pytest.raises(nanoembed.Error, match="there is no token 1000000000"):
+        model.detokenize([10**9])
     all_tokens = model.tokenize(TEXTS)
     assert [len(it.ids) for it in all_tokens] == model.embed(TEXTS, details=True).tokens.tolist()
     long = model.tokenize([TEXTS[5]], max_tokens=0)[0]
