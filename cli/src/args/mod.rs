@@ -33,7 +33,28 @@ pub(crate) fn number(text: &str) -> std::result::Result<f32, String> {
     number.ok_or_else(|| "expected a number".into())
 }
 
-/// The number of results: at least one.
+/// The number of results.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct TopArgs {
+    /// Number of results, the best of all [default: 10; with `rerank --sort` all]
+    #[arg(short = 'k', long = "top", value_name = "N", value_parser = count)]
+    asked: Option<u32>,
+}
+
+impl TopArgs {
+    /// The number that was asked for.
+    pub(crate) fn asked(self) -> Option<usize> {
+        self.asked.map(|count| count as usize)
+    }
+
+    /// The number, where not all are wanted.
+    pub(crate) fn count(self) -> usize {
+        self.asked().unwrap_or(10)
+    }
+}
+
+/// A number of results or requests: at least one.
 pub(crate) fn count(text: &str) -> std::result::Result<u32, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
     count.ok_or_else(|| "expected a whole number, 1 or more".into())

@@ -13,6 +13,21 @@ use super::size::size;
 /// The largest UQFF shard unless it is said.
 const SHARD_SIZE: &str = "10G";
 
+/// Names of layers.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NamesArgs {
+    /// Names of layers that have only numbers: JSON `{"0": "lm_head", …}` or lines `0 lm_head`
+    #[arg(long, value_name = "FILE")]
+    names: Option<PathBuf>,
+}
+
+impl NamesArgs {
+    /// The file with the names.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.names.clone()
+    }
+}
+
 /// The arguments about the file that is written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Writing")]
@@ -21,9 +36,8 @@ pub(crate) struct WritingArgs {
     #[arg(long, value_parser = choice::<Target>(), value_name = "FORMAT")]
     to: Option<Target>,
 
-    /// Names of layers: JSON `{"0": "lm_head", …}` or lines `0 lm_head`
-    #[arg(long, value_name = "FILE")]
-    names: Option<PathBuf>,
+    #[command(flatten)]
+    names: NamesArgs,
 
     /// The model's `config.json`, for the names, order and heads of Llama-family models [default:
     /// the one beside IN]
@@ -62,7 +76,7 @@ impl WritingArgs {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
             ("--to", self.to.is_some()),
-            ("--names", self.names.is_some()),
+            ("--names", self.names.file().is_some()),
             ("--config", self.config.is_some()),
             ("--keep-names", self.keep_names),
             ("--like", self.like.is_some()),
@@ -77,7 +91,7 @@ impl WritingArgs {
     pub(crate) fn writing(&self) -> Writing {
         Writing::default()
             .to(self.to)
-            .names(self.names.clone())
+            .names(self.names.file())
             .config(self.config.clone())
             .keep_names(self.keep_names)
             .like(self.like.clone())

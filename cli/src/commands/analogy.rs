@@ -11,8 +11,9 @@ use nanoembed::words::similar::analogous;
 
 use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
-use crate::args::{ThreadArgs, count};
+use crate::args::{ThreadArgs, TopArgs};
 use crate::error::Result;
+use crate::output::result_args::LineArgs;
 
 /// Answer "A is to B as C is to what?"
 ///
@@ -34,10 +35,6 @@ pub(crate) struct Analogy {
     b: String,
     c: String,
 
-    /// Number of answers
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
-    count: u32,
-
     /// Let the words asked with be answers too: all, or those named
     #[arg(long, value_name = "a,b,c", num_args = 0..=1, value_delimiter = ',', default_missing_value = "a,b,c", value_parser = ["a", "b", "c"], require_equals = false)]
     include_query: Vec<String>,
@@ -46,9 +43,11 @@ pub(crate) struct Analogy {
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 
-    /// One line of JSON for every answer
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    top: TopArgs,
+
+    #[command(flatten)]
+    pub(super) output: LineArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -66,11 +65,11 @@ impl Analogy {
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let asked = [&self.a[..], &self.b, &self.c];
         let masks = ["a", "b", "c"].map(|name| !self.include_query.iter().any(|it| it == name));
-        let count = self.count as usize;
+        let count = self.top.count();
         let found = analogous((&opened, &words, &nearest), asked, masks, count)?;
-        let mut printer = Printer::new(self.json, self.measure);
+        let mut printer = Printer::new(&self.output, self.measure)?;
         printer.print(&opened, &words, None, &found)?;
-        printer.lines.finish()?;
+        printer.lines.commit()?;
         Ok(ExitCode::SUCCESS)
     }
 }

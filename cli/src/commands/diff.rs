@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use nanoembed::inspect::{Comparison, Differences, Shapes};
 
+use crate::args::writing::NamesArgs;
 use crate::error::Result;
 use crate::output::lines::LineWriter;
 use crate::output::table::{Align, Table};
@@ -39,9 +40,8 @@ pub(crate) struct Diff {
     #[arg(value_name = "B")]
     pub(super) right: PathBuf,
 
-    /// Names of layers that have only numbers: JSON `{"0": "lm_head", …}` or lines `0 lm_head`
-    #[arg(long, value_name = "FILE")]
-    names: Option<PathBuf>,
+    #[command(flatten)]
+    names: NamesArgs,
 
     /// One object of JSON
     #[arg(long)]
@@ -50,7 +50,7 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let comparison = Comparison::new(&self.left, &self.right).names(self.names.clone());
+        let comparison = Comparison::new(&self.left, &self.right).names(self.names.file());
         let report = comparison.run(&Terminal::new(quiet))?;
         let mut lines = LineWriter::stdout();
         if self.json {

@@ -25,7 +25,7 @@ Examples:
   nanoembed metadata vectors.fifu
   nanoembed metadata vectors.fifu common_config.dims
   nanoembed metadata vectors.fifu --set description=\"News, 2026\" --set run.seed=7 -o vectors.fifu
-  nanoembed metadata vectors.fifu --from meta.toml -o with-metadata.fifu")]
+  nanoembed metadata vectors.fifu --toml meta.toml -o with-metadata.fifu")]
 pub(crate) struct Metadata {
     /// A `.fifu` file
     #[arg(value_name = "IN")]
@@ -39,8 +39,8 @@ pub(crate) struct Metadata {
     set: Vec<(String, String)>,
 
     /// Take the whole metadata from a TOML file; `-` is stdin
-    #[arg(long, value_name = "FILE", requires = "output", conflicts_with = "key")]
-    from: Option<PathBuf>,
+    #[arg(long, alias = "from", value_name = "FILE", requires = "output", conflicts_with = "key")]
+    toml: Option<PathBuf>,
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(long, short, value_name = "FILE")]
@@ -89,7 +89,7 @@ impl Metadata {
             lines.finish()?;
             return Ok(ExitCode::SUCCESS);
         };
-        let document = match &self.from {
+        let document = match &self.toml {
             None => document.unwrap_or("").to_owned(),
             Some(path) => {
                 let bytes = MappedFile::open(path)?;

@@ -30,6 +30,7 @@ pub(crate) mod tokenize;
 pub(crate) mod vector;
 pub(crate) mod verify;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::slice;
@@ -106,13 +107,14 @@ impl Command {
     }
 
     /// Files of texts and words that it reads.
-    fn texts(&self) -> &[PathBuf] {
+    fn texts(&self) -> Cow<'_, [PathBuf]> {
         match self {
-            Self::Embed(command) => &command.input.files,
-            Self::Rerank(command) => &command.input.files,
-            Self::Tokenize(command) => &command.input.files,
-            Self::Select(command) => slice::from_ref(&command.words),
-            _ => &[],
+            Self::Embed(command) => (&command.input.files).into(),
+            Self::Rerank(command) => (&command.input.files).into(),
+            Self::Tokenize(command) => (&command.input.files).into(),
+            Self::Search(command) => command.paths().into(),
+            Self::Select(command) => slice::from_ref(&command.words).into(),
+            _ => Cow::default(),
         }
     }
 
@@ -120,12 +122,15 @@ impl Command {
     /// converted in place.
     fn writes(&self) -> Option<&Path> {
         match self {
-            Self::Embed(command) => Some(&command.output),
-            Self::Rerank(command) => Some(&command.output.output),
-            Self::Tokenize(command) => Some(&command.output.output),
+            Self::Embed(command) => Some(&command.output.path),
+            Self::Rerank(command) => Some(&command.output.path),
+            Self::Tokenize(command) => Some(&command.output.path),
+            Self::Search(command) => Some(&command.output.path),
             Self::Dequantize(command) => Some(&command.output),
-            Self::Histogram(command) => Some(&command.output),
-            Self::Vector(command) => Some(&command.output),
+            Self::Histogram(command) => Some(&command.output.path),
+            Self::Vector(command) => Some(&command.output.path),
+            Self::Similar(command) => Some(&command.output.path),
+            Self::Analogy(command) => Some(&command.output.path),
             Self::Select(command) => Some(&command.output),
             _ => None,
         }
@@ -134,7 +139,8 @@ impl Command {
     /// Refuses an output that would overwrite an input.
     fn keep_inputs(&self) -> Result<()> {
         let reads = self.reads();
-        let inputs = reads.iter().map(Read::path).chain(self.texts().iter().map(PathBuf::as_path));
+        let texts = self.texts();
+        let inputs = reads.iter().map(Read::path).chain(texts.iter().map(PathBuf::as_path));
         keep_inputs(inputs, self.writes().filter(|path| *path != Path::new("-")))
     }
 }

@@ -1,13 +1,14 @@
 //! Neighbours of queries as commands print them.
 
 use clap::ValueEnum;
+use nanoembed::files::new_file::NewFile;
 use nanoembed::words::file::{Indexed, WordFile};
 use nanoembed_core::words::Scored;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::output::lines::LineWriter;
-use crate::streams::Stdout;
+use crate::output::result_args::{LineArgs, LineForm};
 
 /// The number printed beside a neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -43,14 +44,14 @@ struct Neighbour<'n> {
 
 /// Prints the neighbours of queries.
 pub(super) struct Printer {
-    pub(super) json: bool,
-    pub(super) measure: Measure,
-    pub(super) lines: LineWriter<Stdout>,
+    form: LineForm,
+    measure: Measure,
+    pub(super) lines: LineWriter<NewFile>,
 }
 
 impl Printer {
-    pub(super) fn new(json: bool, measure: Measure) -> Self {
-        Self { json, measure, lines: LineWriter::stdout() }
+    pub(super) fn new(output: &LineArgs, measure: Measure) -> Result<Self> {
+        Ok(Self { form: output.form()?, measure, lines: output.create()? })
     }
 
     /// Prints one query's neighbours, under its name where there are several.
@@ -61,18 +62,21 @@ impl Printer {
         query: Option<&str>,
         found: &[Scored],
     ) -> Result<()> {
-        if let (Some(query), false) = (query, self.json) {
+        if let (Some(query), LineForm::Text) = (query, self.form) {
             self.lines.text(format_args!("{query}:"))?;
         }
         for &scored in found {
             let word = words.word(scored.row).map_err(|error| opened.failure(error))?;
             let word = String::from_utf8_lossy(word);
             let similarity = self.measure.similarity(scored);
-            if self.json {
-                self.lines.json(&Neighbour { query, word: &word, similarity })?;
-            } else {
-                let indent = if query.is_some() { "  " } else { "" };
-                self.lines.text(format_args!("{indent}{similarity:>8.5}  {word}"))?;
+            match self.form {
+                LineForm::Jsonl => {
+                    self.lines.json(&Neighbour { query, word: &word, similarity })?;
+                }
+                LineForm::Text => {
+                    let indent = if query.is_some() { "  " } else { "" };
+                    self.lines.text(format_args!("{indent}{similarity:>8.5}  {word}"))?;
+                }
             }
         }
         Ok(())

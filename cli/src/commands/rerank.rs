@@ -8,13 +8,13 @@ use nanoembed::{CrossEncoder, Prefix, Reranker, Score};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::ModelArgs;
 use crate::args::limits::SessionLimit;
+use crate::args::{ModelArgs, TopArgs};
 use crate::error::{Error, Result, warn};
 use crate::input::{Item, PairArgs};
-use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
 use crate::output::members::kept;
+use crate::output::result_args::{LineArgs, LineForm};
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
@@ -28,7 +28,7 @@ use crate::progress::Reading;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  nanoembed rerank -m bge-reranker-base/ --sort \"How do I reset my password?\" -f answers.txt
+  nanoembed rerank -m bge-reranker-base/ --sort -k 3 \"How do I reset my password?\" -f answers.txt
   nanoembed rerank -m bge-reranker-base/ \"Where is Berlin?\" \"In Germany.\" \"On a mat.\"
   nanoembed rerank -m bge-reranker-base/ -i jsonl --format jsonl < pairs.jsonl
   nanoembed rerank -m answerai-colbert-small-v1/ --sort \"Where is Berlin?\" -f answers.txt
@@ -56,6 +56,9 @@ pub(crate) struct Rerank {
     /// Write the best first, with the texts
     #[arg(long, help_heading = "Output")]
     sort: bool,
+
+    #[command(flatten)]
+    top: TopArgs,
 
     #[command(flatten)]
     pub(super) output: LineArgs,
@@ -123,6 +126,10 @@ impl Rerank {
         self.model.use_threads()?;
         let form = self.output.form()?;
         self.input.form.check_kept(form == LineForm::Jsonl)?;
+        if self.top.asked().is_some() && !self.sort {
+            return Err(Error::usage("-k is for the best texts")
+                .with_hint("`--sort` writes them before the others"));
+        }
         if self.model.model.is_none() {
             return Err(Error::usage("the model built in embeds texts and does not compare them")
                 .with_hint("name a reranker with `--model FOLDER`"));
@@ -166,7 +173,8 @@ impl Rerank {
         reading.end();
         let key = |result: &Scored| result.score.as_ref().map_or(f32::NEG_INFINITY, Score::logit);
         sorted.sort_by(|a, b| key(b).total_cmp(&key(a)));
-        for result in &sorted {
+        let most = self.top.asked().unwrap_or(usize::MAX);
+        for result in sorted.iter().take(most) {
             Self::print(&mut lines, form, result, &model, result.text.as_deref())?;
         }
         lines.commit()?;

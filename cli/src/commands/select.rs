@@ -39,7 +39,7 @@ pub(crate) struct Select {
     pub(super) words: PathBuf,
 
     /// Leave out words that have no vector instead of stopping there
-    #[arg(long, short)]
+    #[arg(long, short_alias = 'i')]
     ignore_unknown: bool,
 
     #[command(flatten)]

@@ -11,9 +11,10 @@ use nanoembed::words::similar::{no_vector, similar};
 
 use super::neighbours::{Measure, Printer};
 use crate::args::words::PolicyArgs;
-use crate::args::{ThreadArgs, count};
+use crate::args::{ThreadArgs, TopArgs};
 use crate::error::{Result, warn};
 use crate::input::lines;
+use crate::output::result_args::LineArgs;
 
 /// The most neighbours in memory.
 const MAX_NEIGHBOURS: usize = 1 << 20;
@@ -40,17 +41,15 @@ pub(crate) struct Similar {
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// Number of neighbours
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
-    count: u32,
-
     /// Measure that is printed as similarity
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 
-    /// One line of JSON for every neighbour
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    top: TopArgs,
+
+    #[command(flatten)]
+    pub(super) output: LineArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -66,7 +65,7 @@ impl Similar {
         let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
-        let mut printer = Printer::new(self.json, self.measure);
+        let mut printer = Printer::new(&self.output, self.measure)?;
         let mut missing = 0;
         if let [word] = &self.words[..] {
             let found =
@@ -95,14 +94,14 @@ impl Similar {
                 missing += self.print((&opened, &words, &nearest), (batch, true), &mut printer)?;
             }
         }
-        printer.lines.finish()?;
+        printer.lines.commit()?;
         Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// The number of words that share a pass: fewer where the neighbours of each would fill the
     /// memory.
     fn at_once(&self, words: u32) -> usize {
-        let neighbours = self.count.min(words).max(1) as usize;
+        let neighbours = self.top.count().min(words as usize).max(1);
         (MAX_NEIGHBOURS / neighbours).clamp(1, QUERIES)
     }
 
@@ -113,7 +112,7 @@ impl Similar {
         (batch, is_one_of_many): (&[String], bool),
         printer: &mut Printer,
     ) -> Result<usize> {
-        let found = similar((opened, words, nearest), batch, self.count as usize)?;
+        let found = similar((opened, words, nearest), batch, self.top.count())?;
         let missing = batch.iter().zip(&found).filter(|(_, found)| found.is_none());
         let count = missing.clone().count();
         if is_one_of_many {

@@ -18,9 +18,10 @@ use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of, warn};
 use crate::input::lines;
 use crate::output::create;
-use crate::output::form::{self, form_of};
+use crate::output::form;
 use crate::output::lines::LineWriter;
 use crate::output::npy;
+use crate::output::result_args::{Readable, ResultArgs};
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.
 const FEW: usize = 4;
@@ -51,18 +52,8 @@ pub(crate) struct Vector {
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// Write to a file, which appears when it is complete; `-` is stdout
-    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    pub(super) output: PathBuf,
-
-    /// Format of vectors [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
-    /// stdout]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
-    format: Option<VectorFormat>,
-
-    /// The same as `--format jsonl`: one line of JSON for every word
-    #[arg(long, conflicts_with = "format", help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    pub(super) output: ResultArgs<VectorFormat>,
 
     #[command(flatten)]
     policy: PolicyArgs,
@@ -70,7 +61,7 @@ pub(crate) struct Vector {
 
 /// A format for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum VectorFormat {
+pub(super) enum VectorFormat {
     /// The word and its numbers with spaces between, a line for each word
     Text,
     /// A JSON object for each word
@@ -87,6 +78,11 @@ impl form::Form for VectorFormat {
             Self::Npy => &["npy"],
         }
     }
+}
+
+impl Readable for VectorFormat {
+    const TEXT: Self = Self::Text;
+    const JSONL: Self = Self::Jsonl;
 }
 
 /// A word's vector. The fields' names are those of the JSON output.
@@ -263,9 +259,8 @@ enum Output {
 
 impl Output {
     fn open(command: &Vector, cols: usize) -> Result<Self> {
-        let asked = command.json.then_some(VectorFormat::Jsonl).or(command.format);
-        let format = form_of(&command.output, asked, VectorFormat::Text)?;
-        let file = create(&command.output, format == VectorFormat::Npy)?;
+        let format = command.output.form()?;
+        let file = create(&command.output.path, format == VectorFormat::Npy)?;
         Ok(match format {
             VectorFormat::Text => Self::Text(LineWriter::new(file)),
             VectorFormat::Jsonl => Self::Json(LineWriter::new(file)),

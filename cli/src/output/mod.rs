@@ -2,10 +2,10 @@
 
 pub(crate) mod form;
 pub(crate) mod json;
-pub(crate) mod line_args;
 pub(crate) mod lines;
 pub(crate) mod members;
 pub(crate) mod npy;
+pub(crate) mod result_args;
 pub(crate) mod table;
 pub(crate) mod truncation;
 pub(crate) mod vector;

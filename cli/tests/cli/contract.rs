@@ -1,5 +1,6 @@
 //! What scripts rely on, command by command: options, members of JSON, exit codes, errors.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -80,6 +81,152 @@ fn the_same_words_mean_the_same_in_every_command() {
         seen += 1;
     }
     assert!(seen > 20, "{seen}");
+}
+
+/// Options whose name or letter is another thing in some command, and why.
+const OTHER_FORM: [(&str, &str); 1] = [
+    // As other programs that continue texts have it; elsewhere the option cuts texts.
+    ("generate", "max-tokens"),
+];
+
+/// Options that the help of some commands describes in words of its own, as they are about another
+/// input or result there. In all other commands, the words are the same.
+const OWN_WORDS: [(&str, &[&str]); 14] = [
+    ("as", &["convert"]),
+    ("bits", &["convert", "quantize"]),
+    ("block", &["convert", "quantize"]),
+    ("config", &["convert"]),
+    ("file", &["generate", "search", "index"]),
+    ("format", &["dequantize", "metadata"]),
+    (
+        "json",
+        &[
+            "generate",
+            "index",
+            "models",
+            "inspect",
+            "verify",
+            "convert",
+            "quantize",
+            "prune-vocabulary",
+            "diff",
+            "compute-accuracy",
+        ],
+    ),
+    ("max-tokens", &["generate", "serve"]),
+    ("model", &["generate", "install", "prune-vocabulary"]),
+    ("output", &["dequantize", "metadata", "prune-vocabulary"]),
+    ("pieces", &["embed", "tokenize"]),
+    ("precise", &["generate"]),
+    ("seed", &["generate", "quantize"]),
+    ("vectors", &["embed", "search"]),
+];
+
+/// The same of options of which a whole group is about something else.
+const OWN_GROUP: [(&str, &[&str]); 4] = [
+    // An instruction to the model, not text before another.
+    ("prompt", &["rerank"]),
+    ("prompt-name", &["rerank"]),
+    // The form of a file of word vectors or of a model, not of weights.
+    ("to", &["convert"]),
+    // Of files, as in ripgrep; of weights; of floats.
+    ("type", &["search", "index", "dequantize"]),
+];
+
+#[test]
+fn an_option_is_one_thing_in_all_commands() {
+    let program = nanoembed_cli::command();
+    let (mut forms, mut letters) = (BTreeMap::new(), BTreeMap::new());
+    let (mut words, mut commands) = (BTreeMap::new(), 0);
+    for command in program.get_subcommands() {
+        commands += 1;
+        for option in command.get_arguments().filter(|option| !option.is_positional()) {
+            let place = command.get_name();
+            let name = option.get_long().expect("every option has a long name");
+            if OTHER_FORM.contains(&(place, name)) {
+                continue;
+            }
+            let values: Vec<String> = option
+                .get_value_names()
+                .unwrap_or_default()
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let form = (option.get_short(), values);
+            let (known, at) =
+                forms.entry(name.to_owned()).or_insert((form.clone(), place.to_owned()));
+            assert_eq!(*known, form, "--{name} in {at} and {place}");
+            if let Some(letter) = option.get_short() {
+                let (known, at) =
+                    letters.entry(letter).or_insert((name.to_owned(), place.to_owned()));
+                assert_eq!(known, name, "-{letter} in {at} and {place}");
+            }
+            let has_own = |(of, places): &&(&str, &[&str])| *of == name && places.contains(&place);
+            if OWN_WORDS.iter().chain(&OWN_GROUP).find(has_own).is_none() {
+                let help = option.get_help().map(ToString::to_string);
+                let (known, at) =
+                    words.entry(name.to_owned()).or_insert((help.clone(), place.to_owned()));
+                assert_eq!(*known, help, "the help of --{name} in {at} and {place}");
+            }
+        }
+    }
+    assert!(commands > 20 && forms.len() > 100, "{commands} {}", forms.len());
+    // Exceptions are of options that there are.
+    for (name, places) in OWN_WORDS.iter().chain(&OWN_GROUP) {
+        for place in *places {
+            let command = program.find_subcommand(place).unwrap();
+            let has = command.get_arguments().any(|option| option.get_long() == Some(name));
+            assert!(has, "{place} --{name}");
+        }
+    }
+}
+
+#[test]
+fn earlier_spellings_of_options_still_work() {
+    let (tiny, _, words) = files();
+    let (few, toml) = (tiny.join("few.fifu"), tiny.join("meta.toml"));
+    std::fs::write(&toml, "a = 1\n").unwrap();
+    stdout(&["select", &words, &few, "-i"], "one\nfour\n");
+    stdout(&["metadata", &words, "--from", &toml, "-o", &few], "");
+    assert_eq!(stdout(&["metadata", &few, "a"], ""), "1\n");
+    stdout(&["metadata", &words, "--toml", &toml, "-o", &few], "");
+    for command in ["select", "metadata"] {
+        let help = stdout(&[command, "--help"], "");
+        assert!(!help.contains("-i, ") && !help.contains("--from"), "{help}");
+    }
+}
+
+#[test]
+fn results_go_to_files_and_are_counted_alike() {
+    let (tiny, model, words) = files();
+    let texts = tiny.join("texts.txt");
+    std::fs::write(&texts, "the cat\n\nhello world\n").unwrap();
+    let file = |name: &str| tiny.join(name);
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    let cases: [&[&str]; 3] = [
+        &["similar", &words, "one"],
+        &["analogy", &words, "one", "two", "three", "--include-query"],
+        &["search", "-q", "-m", &model, "cat", &texts, "--meaning"],
+    ];
+    for (at, case) in cases.iter().enumerate() {
+        let run = |options: &[&str]| stdout(&[case, options].concat(), "");
+        let (text, jsonl) = (format!("{at}.txt"), format!("{at}.jsonl"));
+        assert_eq!(run(&["-o", &file(&text)]) + &run(&["-o", &file(&jsonl)]), "");
+        assert_eq!(run(&[]), read(&text), "{case:?}");
+        assert_eq!(run(&["--json"]), read(&jsonl), "{case:?}");
+        assert_eq!(run(&["--format", "jsonl"]), read(&jsonl), "{case:?}");
+        let best: String = read(&jsonl).lines().take(1).map(|line| format!("{line}\n")).collect();
+        assert!(!best.is_empty());
+        assert_eq!(run(&["--json", "-k", "1"]), best, "{case:?}");
+    }
+    // A file may be named as in other commands; it is not overwritten.
+    let search = ["search", "-q", "-m", &model, "cat", "-f", &texts];
+    assert_eq!(stdout(&[&search[..], &["--meaning"]].concat(), ""), read("2.txt"));
+    failure(&[&search[..], &["-o", &texts]].concat(), b"", 2);
+    for option in ["-l", "--scores", "-C1"] {
+        failure(&[&search[..], &[option, "--json"]].concat(), b"", 2);
+        failure(&[&search[..], &[option, "-o", &file("x.jsonl")]].concat(), b"", 2);
+    }
 }
 
 #[test]

@@ -333,6 +333,10 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
     let sorted = stdout(&[&question[..], &texts, &["--sort"]].concat(), "");
     let best = if scores[0] >= scores[1] { texts[0] } else { texts[1] };
     assert!(sorted.lines().next().unwrap().ends_with(best), "{sorted} {scores:?}");
+    let one = stdout(&[&question[..], &texts, &["--sort", "-k", "1"]].concat(), "");
+    assert_eq!(one.trim_end(), sorted.lines().next().unwrap());
+    let said = failure(&[&question[..], &texts, &["-k", "1"]].concat(), b"", 2);
+    assert!(said.contains("--sort"), "{said}");
     let said = failure(&["rerank", "-m", model, "-i", "jsonl"], b"{\"document\": \"a\"}\n", 1);
     assert!(said.contains("`query`"), "{said}");
     let skipped = ["rerank", "-m", model, "-i", "jsonl", "--json", "--on-error", "null"];

@@ -83,7 +83,7 @@ pub(crate) struct Convert {
     block: Option<u16>,
 
     /// Bits a weight, scales and mask included, for `--type adaptive`
-    #[arg(long, value_name = "B")]
+    #[arg(long, short, value_name = "B")]
     bits: Option<f64>,
 
     /// Keep the codes of `--type int8` so small that browsers whose CPU adds up products in 16 bits

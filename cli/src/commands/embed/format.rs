@@ -3,10 +3,11 @@
 use clap::ValueEnum;
 
 use crate::output::form;
+use crate::output::result_args::Readable;
 
 /// A format for embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(in crate::commands) enum Format {
     /// Numbers with spaces between, a line for each text
     Text,
     /// A JSON object for each text
@@ -35,6 +36,11 @@ impl form::Form for Format {
             Self::Arrows => &["arrows"],
         }
     }
+}
+
+impl Readable for Format {
+    const TEXT: Self = Self::Text;
+    const JSONL: Self = Self::Jsonl;
 }
 
 impl Format {

@@ -18,7 +18,6 @@ mod table_args;
 mod tables;
 mod writing;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -29,7 +28,7 @@ use crate::args::choice::choice;
 use crate::error::{Error, Result};
 use crate::input::{InputArgs, Texts};
 use crate::output::create;
-use crate::output::form::form_of;
+use crate::output::result_args::ResultArgs;
 use crate::output::truncation::Limits;
 use format::Format;
 use table_args::TableArgs;
@@ -73,18 +72,8 @@ pub(crate) struct Embed {
     #[command(flatten)]
     table: TableArgs,
 
-    /// Write to a file, which appears when it is complete; `-` is stdout
-    #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    pub(super) output: PathBuf,
-
-    /// Format of embeddings [default: by the ending of FILE, such as `.txt`, `.jsonl`, `.npy` or
-    /// `.parquet`; text to stdout]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
-    format: Option<Format>,
-
-    /// The same as `--format jsonl`
-    #[arg(long, conflicts_with = "format", help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    pub(super) output: ResultArgs<Format>,
 
     /// Type of the numbers of vectors; `int8` codes have a scale for each vector, `binary` packs 8
     /// into a byte, the first into its highest bit
@@ -104,8 +93,7 @@ pub(crate) struct Embed {
 impl Embed {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.embedder.model.use_threads()?;
-        let asked = self.json.then_some(Format::Jsonl).or(self.format);
-        let format = form_of(&self.output, asked, Format::Text)?;
+        let format = self.output.form()?;
         if format == Format::Fvecs && self.dtype != Precision::F32 {
             return Err(Error::usage(format!("`.fvecs` has f32 only, not {}", self.dtype.name())));
         }
@@ -158,20 +146,20 @@ impl Embed {
         match kind {
             VectorKind::Sparse => {
                 let is_json = writing::is_json(format)?;
-                let file = create(&self.output, false)?;
+                let file = create(&self.output.path, false)?;
                 let output = sparse_lines::Output::new(file, is_json, self.pieces, encoder);
                 let embed = |texts: &[String]| encoder.embed_sparse_all_as(Role::Text, texts);
                 writing::write(texts, output, embed, limits, quiet)
             }
             VectorKind::Multi => {
                 let is_json = writing::is_json(format)?;
-                let output = multi_lines::Output::new(create(&self.output, false)?, is_json);
+                let output = multi_lines::Output::new(create(&self.output.path, false)?, is_json);
                 let embed = |texts: &[String]| encoder.embed_multi_all_as(Role::Text, texts);
                 let limits = Limits::of_multi(encoder);
                 writing::write(texts, output, embed, limits, quiet)
             }
             _ => {
-                let file = create(&self.output, format.is_binary())?;
+                let file = create(&self.output.path, format.is_binary())?;
                 let output = lines::Output::new(file, format, self.dtype, encoder)?;
                 let embed = |texts: &[String]| encoder.embed_all_as(Role::Text, texts);
                 writing::write(texts, output, embed, limits, quiet)

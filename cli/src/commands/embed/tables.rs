@@ -72,7 +72,7 @@ impl Embed {
         if tables.is_some() && !form.kept().is_empty() {
             return Err(Error::usage("--keep is for lines: a table keeps every column"));
         }
-        streams::check_output(&self.output)?;
+        streams::check_output(&self.output.path)?;
         let encoder = self.embedder.open(quiet)?;
         let (mut source, text_column): (Box<dyn RowSource>, &str) = match tables {
             Some(tables) => (Box::new(tables), self.column()),
@@ -88,7 +88,7 @@ impl Embed {
             lossy: form.lossy,
         };
         let output = TableOutput {
-            path: self.output.clone(),
+            path: self.output.path.clone(),
             form: match format {
                 Format::Arrow => TableForm::Arrow,
                 Format::Arrows => TableForm::ArrowStream,
@@ -106,7 +106,7 @@ impl Embed {
     }
 
     fn say(&self, summary: &TableSummary, limits: Limits) {
-        let output = self.output.display();
+        let output = self.output.path.display();
         if summary.was_done {
             say(format_args!("{output} is complete: nothing to do"));
         } else if summary.resumed > 0 {

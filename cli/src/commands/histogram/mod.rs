@@ -12,8 +12,9 @@ use nanoembed::units;
 
 use crate::error::Result;
 use crate::output::create;
-use crate::output::form::{self, form_of};
+use crate::output::form;
 use crate::output::lines::LineWriter;
+use crate::output::result_args::{Readable, ResultArgs};
 use crate::streams::say;
 
 /// Show how the values of a tensor are distributed
@@ -34,27 +35,17 @@ pub(crate) struct Histogram {
     #[arg(value_name = "TENSOR")]
     tensor: String,
 
-    /// Write to a file: a picture if its ending is `.svg`; `-` is stdout
-    #[arg(long, short, value_name = "FILE", default_value = "-")]
-    pub(super) output: PathBuf,
-
-    /// Form of the histogram [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to
-    /// stdout]
-    #[arg(long, value_enum, value_name = "NAME")]
-    format: Option<PictureFormat>,
-
     /// Number of bins between the smallest and the largest value
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=1000))]
     bins: u16,
 
-    /// The same as `--format jsonl`: one object of JSON
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
+    #[command(flatten)]
+    pub(super) output: ResultArgs<PictureFormat>,
 }
 
 /// A form of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PictureFormat {
+pub(super) enum PictureFormat {
     /// Bars of characters
     Text,
     /// One object of JSON
@@ -73,15 +64,19 @@ impl form::Form for PictureFormat {
     }
 }
 
+impl Readable for PictureFormat {
+    const TEXT: Self = Self::Text;
+    const JSONL: Self = Self::Jsonl;
+}
+
 impl Histogram {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let asked = self.json.then_some(PictureFormat::Jsonl).or(self.format);
-        let format = form_of(&self.output, asked, PictureFormat::Text)?;
+        let format = self.output.form()?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let tensor = contents.wanted(&self.tensor, &set.name())?;
         let distribution = Distribution::from_tensor(tensor, usize::from(self.bins))?;
-        let mut lines = LineWriter::new(create(&self.output, false)?);
+        let mut lines = LineWriter::new(create(&self.output.path, false)?);
         match format {
             PictureFormat::Text => {
                 text(&distribution).into_iter().try_for_each(|line| lines.text(line))?;
@@ -91,7 +86,7 @@ impl Histogram {
         }
         lines.commit()?;
         if !quiet && format == PictureFormat::Svg {
-            say(format_args!("{}: {}", self.output.display(), summary(&distribution)));
+            say(format_args!("{}: {}", self.output.path.display(), summary(&distribution)));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -55,7 +55,7 @@ pub(super) struct PqArgs {
     sample: u32,
 
     /// The same seed gives the same file
-    #[arg(long, value_name = "N", default_value_t = Quantization::SEED)]
+    #[arg(long, value_name = "S", default_value_t = Quantization::SEED)]
     seed: u64,
 
     /// Quantise vectors as they are, without their lengths beside them

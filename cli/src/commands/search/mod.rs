@@ -17,9 +17,10 @@ use nanoembed_search::{
 
 use crate::args::choice::choice;
 use crate::args::limits::Read;
-use crate::args::{EmbedderArgs, count, number, whole};
+use crate::args::{EmbedderArgs, TopArgs, number, whole};
 use crate::error::{Error, Result, name_of, warn};
 use crate::input::{FormArgs, OnError};
+use crate::output::result_args::{LineArgs, LineForm};
 use crate::output::truncation::{Limits, warn_of_question};
 use crate::progress::{Terminal, say_done};
 use found::found;
@@ -53,10 +54,6 @@ pub(crate) struct Search {
     /// The query, in your words
     query: String,
 
-    /// Number of results
-    #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
-    count: u32,
-
     /// Find by the words alone: their stems, and the parts of identifiers
     #[arg(long, conflicts_with_all = ["meaning", "vectors", "min"])]
     exact: bool,
@@ -85,7 +82,7 @@ pub(crate) struct Search {
     no_index: bool,
 
     /// Print only the names of files with results, the best first
-    #[arg(short = 'l', long, conflicts_with_all = ["json", "context", "scores"], help_heading = "Output")]
+    #[arg(short = 'l', long, conflicts_with_all = ["context", "scores"], help_heading = "Output")]
     files_with_matches: bool,
 
     /// Print whole passages, with N lines of the file before and after them
@@ -96,9 +93,11 @@ pub(crate) struct Search {
     #[arg(long, help_heading = "Output")]
     scores: bool,
 
-    /// One line of JSON for every result
-    #[arg(long, conflicts_with_all = ["context", "scores"], help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    top: TopArgs,
+
+    #[command(flatten)]
+    pub(super) output: LineArgs,
 
     #[command(flatten)]
     form: FormArgs,
@@ -114,6 +113,10 @@ pub(super) struct FileArgs {
     /// Files and folders; `-` is stdin [default: the present folder]
     #[arg(value_name = "PATH", help_heading = None)]
     paths: Vec<PathBuf>,
+
+    /// The same as PATH, as in commands that read texts
+    #[arg(long = "file", short = 'f', value_name = "FILE", num_args = 1..)]
+    files: Vec<PathBuf>,
 
     /// Search only files of folders that match GLOB, or that do not match one with `!` before it
     #[arg(short = 'g', long, value_name = "GLOB", allow_hyphen_values = true)]
@@ -148,10 +151,8 @@ enum Unit {
 impl FileArgs {
     /// The files and folders that are searched.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
-        match self.paths.is_empty() {
-            true => vec![PathBuf::from(".")],
-            false => self.paths.clone(),
-        }
+        let given = [&self.paths[..], &self.files].concat();
+        if given.is_empty() { vec![PathBuf::from(".")] } else { given }
     }
 
     pub(super) fn form(&self) -> Option<Form> {
@@ -175,10 +176,16 @@ impl Search {
         reads
     }
 
+    /// The files and folders that it reads.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.files.paths()
+    }
+
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let start = Instant::now();
         self.embedder.model.use_threads()?;
-        self.check()?;
+        let form = self.output.form()?;
+        self.check(form)?;
         let encoder = self.embedder.open(quiet)?;
         let second = self.second_model.open()?;
         let records = Records::new(&self)?;
@@ -198,8 +205,8 @@ impl Search {
         if !quiet {
             self.warn(&answers, &encoder);
         }
-        let results = found(&answers, self.count as usize, self.files_with_matches);
-        Printed::new(&self).print(&results, records.stdin().as_deref())?;
+        let results = found(&answers, self.top.count(), self.files_with_matches);
+        Printed::new(&self, form).print(&self.output, &results, records.stdin().as_deref())?;
         if !quiet {
             tree.messages().iter().for_each(warn);
             say_done("embedded", tree.embedded, tree.tokens, start.elapsed());
@@ -216,7 +223,7 @@ impl Search {
             (_, true) => By::Meaning,
             _ => By::Both,
         };
-        let query = Query::new(&self.query).at_least(self.count as usize);
+        let query = Query::new(&self.query).at_least(self.top.count());
         Query { by, vectors: self.vectors, ..query }
     }
 
@@ -254,7 +261,7 @@ impl Search {
     }
 
     /// Refuses queries in the old order, and options that mean nothing for passages.
-    fn check(&self) -> Result<()> {
+    fn check(&self, form: LineForm) -> Result<()> {
         self.query().check()?;
         self.check_order()?;
         if self.form.on_error == OnError::Null {
@@ -263,7 +270,16 @@ impl Search {
             )
             .with_hint("`--on-error skip` leaves lines out that cannot be used"));
         }
-        self.form.check_kept(self.json)
+        let is_json = form == LineForm::Jsonl;
+        let of_text = [
+            ("--files-with-matches", self.files_with_matches),
+            ("--context", self.context.is_some()),
+            ("--scores", self.scores),
+        ];
+        if let Some((option, _)) = of_text.iter().find(|(_, is_given)| is_json && *is_given) {
+            return Err(Error::usage(format!("{option} is for results in text, not JSON")));
+        }
+        self.form.check_kept(is_json)
     }
 
     /// The query came last once.

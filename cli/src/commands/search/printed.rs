@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use nanoembed::escape;
@@ -12,13 +13,29 @@ use super::Search;
 use super::found::Found;
 use crate::error::Result;
 use crate::output::lines::LineWriter;
+use crate::output::result_args::{LineArgs, LineForm};
 
 /// Characters of a passage on one line.
 const MOST_CHARACTERS: usize = 160;
 
-const FILE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Magenta)));
-const LINE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
-const DIM: Style = Style::new().dimmed();
+/// The styles of parts of a line.
+#[derive(Clone, Copy)]
+struct Styles {
+    file: Style,
+    line: Style,
+    score: Style,
+}
+
+impl Styles {
+    /// Those of a terminal.
+    const SHOWN: Self = Self {
+        file: Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Magenta))),
+        line: Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))),
+        score: Style::new().dimmed(),
+    };
+    /// Those of a file.
+    const NONE: Self = Self { file: Style::new(), line: Style::new(), score: Style::new() };
+}
 
 /// The form of results.
 pub(super) enum Printed {
@@ -36,45 +53,67 @@ pub(super) enum Printed {
 }
 
 impl Printed {
-    pub(super) fn new(search: &Search) -> Self {
+    pub(super) fn new(search: &Search, form: LineForm) -> Self {
         match search.context {
-            _ if search.json => Self::Json,
+            _ if form == LineForm::Jsonl => Self::Json,
             _ if search.files_with_matches => Self::Files,
             Some(around) => Self::Whole { scores: search.scores, around: around as u64 },
             None => Self::Short { scores: search.scores },
         }
     }
 
-    pub(super) fn print(&self, results: &[Found<'_>], stdin: Option<&str>) -> Result<()> {
-        if let Self::Json = self {
-            let mut lines = LineWriter::stdout();
-            results.iter().try_for_each(|found| lines.json(found))?;
+    pub(super) fn print(
+        &self,
+        output: &LineArgs,
+        results: &[Found<'_>],
+        stdin: Option<&str>,
+    ) -> Result<()> {
+        if output.path == Path::new("-") && !matches!(self, Self::Json) {
+            // Styles are left out by the stream where nobody sees them.
+            let mut lines = LineWriter::styled()?;
+            self.lines((&mut lines, Styles::SHOWN), results, stdin)?;
             return lines.finish();
         }
-        // Styles are left out by the stream where nobody sees them.
-        let mut lines = LineWriter::styled()?;
+        let mut lines = output.create()?;
+        match self {
+            Self::Json => results.iter().try_for_each(|found| lines.json(found))?,
+            _ => self.lines((&mut lines, Styles::NONE), results, stdin)?,
+        }
+        lines.commit()
+    }
+
+    /// Prints lines of text.
+    fn lines(
+        &self,
+        (lines, styles): (&mut LineWriter<impl Write>, Styles),
+        results: &[Found<'_>],
+        stdin: Option<&str>,
+    ) -> Result<()> {
+        let Styles { file: of_file, score: dim, .. } = styles;
         for (at, found) in results.iter().enumerate() {
             let file = escape::line(found.file);
             match self {
                 Self::Json => {}
-                Self::Files => lines.text_after(format_args!("{FILE}{file}{FILE:#}"), "")?,
+                Self::Files => lines.text_after(format_args!("{of_file}{file}{of_file:#}"), "")?,
                 Self::Short { scores } => {
                     let score = if *scores { score(found) } else { String::new() };
-                    let own = format_args!("{DIM}{score}{DIM:#}");
-                    place(&mut lines, own, &file, found.line, ":", &shortened(found.text))?;
+                    let own = format_args!("{dim}{score}{dim:#}");
+                    let place = Place { file: &file, line: found.line, mark: ":", styles };
+                    place.print(lines, own, &shortened(found.text))?;
                 }
                 Self::Whole { scores, around } => {
                     if at > 0 {
                         lines.text("--")?;
                     }
                     if *scores {
-                        lines.text_after(format_args!("{DIM}{}{DIM:#}", score(found)), "")?;
+                        lines.text_after(format_args!("{dim}{}{dim:#}", score(found)), "")?;
                     }
-                    whole(&mut lines, &file, found, *around, stdin)?;
+                    let place = Place { file: &file, line: found.line, mark: ":", styles };
+                    whole(lines, place, found, *around, stdin)?;
                 }
             }
         }
-        lines.finish()
+        Ok(())
     }
 }
 
@@ -85,42 +124,53 @@ fn score(found: &Found<'_>) -> String {
     }
 }
 
-/// Prints a line of a file with its place.
-fn place(
-    lines: &mut LineWriter<impl Write>,
-    own: Arguments<'_>,
-    file: &str,
+/// A line of a file.
+#[derive(Clone, Copy)]
+struct Place<'f> {
+    file: &'f str,
     line: u64,
-    mark: &str,
-    text: &str,
-) -> Result<()> {
-    let line = format_args!("{FILE}{file}{FILE:#}{mark}{LINE}{line}{LINE:#}{mark} ");
-    lines.text_after(format_args!("{own}{line}"), text)
+    mark: &'static str,
+    styles: Styles,
 }
 
-/// Prints the lines of a passage, and those of its file around them.
+impl Place<'_> {
+    /// Prints the line with its place, and `own` before it.
+    fn print(
+        self,
+        lines: &mut LineWriter<impl Write>,
+        own: Arguments<'_>,
+        text: &str,
+    ) -> Result<()> {
+        let Self { file, line, mark, styles: Styles { file: of_file, line: of_line, .. } } = self;
+        let place =
+            format_args!("{of_file}{file}{of_file:#}{mark}{of_line}{line}{of_line:#}{mark} ");
+        lines.text_after(format_args!("{own}{place}"), text)
+    }
+}
+
+/// Prints the lines of a passage, which begins at `place`, and those of its file around them.
 fn whole(
     lines: &mut LineWriter<impl Write>,
-    file: &str,
+    place: Place<'_>,
     found: &Found<'_>,
     around: u64,
     stdin: Option<&str>,
 ) -> Result<()> {
     let none = format_args!("");
     if found.is_record {
-        let mut texts = found.text.lines();
-        return texts.try_for_each(|text| place(lines, none, file, found.line, ":", text));
+        return found.text.lines().try_for_each(|text| place.print(lines, none, text));
     }
     let Some(text) = text(found.file, stdin) else {
         let mut texts = (found.line..).zip(found.text.lines());
-        return texts.try_for_each(|(line, text)| place(lines, none, file, line, ":", text));
+        return texts.try_for_each(|(line, text)| Place { line, ..place }.print(lines, none, text));
     };
     let first = found.line.saturating_sub(around).max(1);
     let last = found.end_line.saturating_add(around);
     let shown = (1..).zip(text.lines()).filter(|(line, _)| (first..=last).contains(line));
     for (line, text) in shown {
         let is_own = (found.line..=found.end_line).contains(&line);
-        place(lines, none, file, line, if is_own { ":" } else { "-" }, text)?;
+        let mark = if is_own { ":" } else { "-" };
+        Place { line, mark, ..place }.print(lines, none, text)?;
     }
     Ok(())
 }

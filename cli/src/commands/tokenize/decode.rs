@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::Tokenize;
 use crate::error::{Error, Result};
 use crate::input::Item;
-use crate::output::line_args::LineForm;
 use crate::output::members::kept;
+use crate::output::result_args::LineForm;
 use crate::progress::Reading;
 
 /// A line of JSON output.

@@ -14,9 +14,9 @@ use serde_json::Value;
 use crate::args::{ModelArgs, PromptArgs};
 use crate::error::{Result, warn};
 use crate::input::{InputArgs, Item};
-use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
 use crate::output::members::kept;
+use crate::output::result_args::{LineArgs, LineForm};
 use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
