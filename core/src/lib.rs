@@ -156,6 +156,7 @@ extern crate std;
 mod bytes;
 mod crc32;
 pub mod describe;
+pub mod digest;
 pub mod error;
 pub mod event;
 pub mod format;

@@ -275,6 +275,9 @@
 // Stands for a token that a tokenizer does not have.
 #define NANOEMBED_NO_TOKEN UINT32_MAX
 
+// Bytes of a fingerprint: 32 hexadecimal digits and a zero.
+#define NANOEMBED_FINGERPRINT_BYTES 33
+
 // A decoder over a file in memory. Immutable: several threads may use it at once, each with a
 // session of its own.
 typedef struct nanoembed_decoder nanoembed_decoder;
@@ -1729,6 +1732,19 @@ NANOEMBED_CHECK nanoembed_status nanoembed_session_new(const struct nanoembed_de
 //
 // `session` is NULL or a session that is used no more.
 void nanoembed_session_free(struct nanoembed_session *session);
+
+// Writes the fingerprint of the space of a model's vectors to `fingerprint`, of
+// `NANOEMBED_FINGERPRINT_BYTES` bytes: vectors may be compared with each other if their models have
+// the same. It is that of the model in a file in memory, used without options, and equals what
+// `nanoembed inspect` prints.
+//
+// `NANOEMBED_OTHER_MODEL` for a model that compares texts.
+//
+// `source` is what its type says, `fingerprint` points to `capacity` bytes.
+NANOEMBED_CHECK nanoembed_status nanoembed_fingerprint(const struct nanoembed_source *source,
+                                       char *fingerprint,
+                                       size_t capacity,
+                                       struct nanoembed_error *error);
 
 // Writes to `vectors` which vectors the model makes. Models in lent memory make embeddings alone.
 //

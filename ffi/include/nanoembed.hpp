@@ -290,6 +290,14 @@ public:
         return detail::answer(status, error, model(made));
     }
 
+    /// The fingerprint of the space of the vectors of the model in a file: see `nanoembed_fingerprint`.
+    static result<std::string> fingerprint(const source &file) {
+        char digits[NANOEMBED_FINGERPRINT_BYTES] = "";
+        auto error = detail::sized<nanoembed_error>();
+        const auto status = nanoembed_fingerprint(file.get(), digits, sizeof digits, &error);
+        return detail::answer(status, error, std::string(digits));
+    }
+
     /// The unknown settings that are ignored, a sentence each: those that the options name in
     /// `allow_unknown`.
     std::vector<std::string> warnings() const {

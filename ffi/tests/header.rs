@@ -40,8 +40,14 @@ const SOURCES: [&str; 30] = [
 ];
 
 /// Those with what needs an allocator or an operating system.
-const STD_SOURCES: [&str; 5] =
-    ["source_file", "limits", "owned/model", "owned/handles", "owned/other_vectors"];
+const STD_SOURCES: [&str; 6] = [
+    "source_file",
+    "limits",
+    "owned/model",
+    "owned/handles",
+    "owned/fingerprint",
+    "owned/other_vectors",
+];
 
 const INTRODUCTION: &str = "\
 /* nanoembed: sentence embeddings and word vectors from files where they lie. Guide: ffi/README.md.

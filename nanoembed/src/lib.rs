@@ -57,8 +57,6 @@ mod causal;
 pub mod checkpoint;
 mod choice;
 mod cross_encoder;
-#[doc(hidden)]
-pub mod digest;
 mod encoder;
 mod error;
 mod file;
@@ -133,6 +131,8 @@ pub use half::f16;
 pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
+#[doc(hidden)]
+pub use nanoembed_core::digest;
 pub use nanoembed_core::event::Format;
 #[doc(hidden)]
 pub use nanoembed_core::kernel::scan;

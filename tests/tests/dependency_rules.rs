@@ -85,8 +85,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "owned/",
         &[
-            "describe", "error", "event", "format", "kernel", "leaf", "limit", "model", "sink",
-            "source", "tensor", "text", "token",
+            "describe", "digest", "error", "event", "format", "kernel", "leaf", "limit", "model",
+            "sink", "source", "tensor", "text", "token",
         ],
     ),
 ];

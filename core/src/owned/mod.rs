@@ -37,12 +37,14 @@ mod asked_weights;
 pub mod base64;
 mod borrowed;
 mod causal;
+pub mod content_digest;
 mod decoder;
 mod described_file;
 mod empty_texts;
 mod encoder;
 mod encoder_file;
 mod file_weights;
+pub mod fingerprint;
 pub mod folder;
 mod gguf_tokenizer;
 #[cfg(feature = "std")]
@@ -76,6 +78,7 @@ pub use encoder::Encoder;
 pub use encoder::{LateSide, MultiTokens};
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 pub use file_weights::FileWeights;
+pub use fingerprint::Fingerprint;
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_fault::ModelFault;

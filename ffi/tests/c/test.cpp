@@ -46,6 +46,10 @@ int main(int count, char **arguments) {
     auto model = nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()));
     CHECK(model.has_value());
     CHECK(model->dimensions() == 384);
+    const auto fingerprint = nanoembed::model::fingerprint(nanoembed::source::buffer(bytes.data(), bytes.size()));
+    CHECK(fingerprint && fingerprint->size() == 32 &&
+          fingerprint->find_first_not_of("0123456789abcdef") == std::string::npos);
+    CHECK(!nanoembed::model::fingerprint(nanoembed::source::buffer(word_bytes.data(), word_bytes.size())));
     auto moved = std::move(model).value();
     const nanoembed::model other = std::move(moved);
 

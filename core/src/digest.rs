@@ -44,7 +44,10 @@ fn mixed(value: u64, factor: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use std::collections::HashSet;
+    use std::prelude::v1::*;
 
     use super::*;
 
