@@ -17,7 +17,7 @@ pub fn digest(bytes: &[u8]) -> u128 {
         feed(&mut lanes, block);
     }
     let mut last = [0; 32];
-    last[..rest.len()].copy_from_slice(rest);
+    last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
     feed(&mut lanes, &last);
     let mut of = [bytes.len() as u64; 2];
     for (lane, factor) in lanes.iter().zip(FACTORS) {

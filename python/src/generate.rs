@@ -107,6 +107,8 @@ impl Pieces {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let next = py.detach(|| {
             let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lock stays in its thread, and what it guards need not.
+            let pieces = &mut *pieces;
             self.threads.install(|| pieces.next())
         });
         next.transpose().or_exception(py)
