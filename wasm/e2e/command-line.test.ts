@@ -14,7 +14,7 @@ import { unpack } from "./project.js";
 const wasm = join(root, "wasm");
 const models = join(data, "models");
 /** The same time for both programs, as it stands in their files. */
-const env = { ...process.env, SOURCE_DATE_EPOCH: "0" };
+const env: NodeJS.ProcessEnv = { ...process.env, SOURCE_DATE_EPOCH: "0" };
 
 let folder: string;
 let program: string;

@@ -234,7 +234,7 @@ inBrowser("the demo", () => {
     same: (page) => status(page, /every bit/),
   };
 
-  test.each(Object.keys(filled).flatMap((name) => ["light", "dark"].map((scheme) => [name, scheme] as const)))("axe finds nothing in %s, %s", async (name, colorScheme) => {
+  test.each(Object.keys(filled).flatMap((name) => (["light", "dark"] as const).map((scheme) => [name, scheme] as const)))("axe finds nothing in %s, %s", async (name, colorScheme) => {
     const context = await browser.newContext({ colorScheme });
     const page = await context.newPage();
     await page.goto(`${server.origin}/${name}.html`);

@@ -68,7 +68,7 @@ afterAll(async () => {
 /** What the server was asked for by pages and workers: modules. */
 const modules = (server: TestServer) => server.requests().map(({ path }) => path).filter((path) => path.endsWith(".wasm"));
 
-async function find(server: TestServer, file: string, before: (page: Page) => Promise<void> = async () => {}): Promise<Found> {
+async function find(server: TestServer, file: string, before: (page: Page) => Promise<unknown> = async () => {}): Promise<Found> {
   const { page, complaints } = await openPage(browser, `${server.origin}/blank`);
   await before(page);
   server.requests();

@@ -48,7 +48,7 @@ export class SharedModel<M extends { dispose(): void }> {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#abort.abort();
-    if (this.#isReady) this.#model?.then((model) => model.dispose());
+    if (this.#isReady) void this.#model?.then((model) => model.dispose());
     this.#isReady = false;
     this.#model = undefined;
   }

@@ -368,5 +368,5 @@ export const unlessAborted = <T>(work: T | Promise<T>, signal?: AbortSignal) =>
   new Promise<T>((resolve, reject) => {
     const stop = () => reject(signal!.reason);
     signal?.addEventListener("abort", stop);
-    Promise.resolve(work).then(resolve, reject).then(() => signal?.removeEventListener("abort", stop));
+    void Promise.resolve(work).then(resolve, reject).then(() => signal?.removeEventListener("abort", stop));
   });

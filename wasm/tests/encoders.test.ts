@@ -190,7 +190,7 @@ describe("folders by their address", () => {
     });
     expect(phases).toEqual(["download", "ready"]);
     expect([...totals]).toEqual([last]);
-    const [{ text, values }] = expected("embeddinggemma").rows as [{ text: string; values: Float32Array }];
+    const [{ text, values }] = expected("embeddinggemma").rows;
     expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(TOLERANCE);
     expect(asked).toContain("embeddinggemma/2_Dense/config.json");
   });
@@ -227,7 +227,7 @@ describe("folders by their address", () => {
 });
 
 test("folders and files are read where they lie, by path or file: URL", async () => {
-  const [{ text, values }] = expected("mpnet").rows as [{ text: string; values: Float32Array }];
+  const [{ text, values }] = expected("mpnet").rows;
   const folder = `${join(models, "mpnet")}/`;
   for (const source of [folder, pathToFileURL(folder), pathToFileURL(folder).href, `${relative(process.cwd(), folder)}/`]) {
     using model = await load(source, { kind: "sentences" });

@@ -39,11 +39,11 @@ export interface Row {
 }
 
 /** What a folder's texts, or pairs of texts, must give. */
-export function expected(name: string): { rows: Row[]; maxLength: number } {
+export function expected(name: string): { rows: [Row, ...Row[]]; maxLength: number } {
   const described = JSON.parse(readFileSync(join(models, name, "expected.json"), "utf8")) as { rows: Row[]; max_length: number };
   const bytes = Uint8Array.from(readFileSync(join(models, name, "expected.f32")));
   const all = new Float32Array(bytes.buffer);
   const width = all.length / described.rows.length;
-  const rows = described.rows.map((row, at) => ({ ...row, values: all.subarray(at * width, (at + 1) * width) }));
+  const rows = described.rows.map((row, at) => ({ ...row, values: all.subarray(at * width, (at + 1) * width) })) as [Row, ...Row[]];
   return { rows, maxLength: described.max_length };
 }

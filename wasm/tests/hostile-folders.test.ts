@@ -137,7 +137,7 @@ test("a server may send to another for its files, as hubs do; names count from t
     else response.writeHead(404).end();
   });
   using model = await load(`${server.origin}/model/`, { kind: "sentences" });
-  const [{ text, values }] = expected(NAME).rows as [{ text: string; values: Float32Array }];
+  const [{ text, values }] = expected(NAME).rows;
   expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(1e-5);
   expect(server.asked).toContain(`/model/${POOLED}/config.json`);
   // It is asked for nothing that the server did not send there.

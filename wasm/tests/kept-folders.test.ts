@@ -52,7 +52,7 @@ const options = { kind: "sentences", cache: "cache-api" } as const;
 
 async function embeds(name: string, address: string) {
   using model = await load(address, options);
-  const [{ text, values }] = expected(name).rows as [{ text: string; values: Float32Array }];
+  const [{ text, values }] = expected(name).rows;
   expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(1e-5);
 }
 

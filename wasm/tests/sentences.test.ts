@@ -123,7 +123,7 @@ describe("options", () => {
 
   test("calls at the same time do not mix their texts", async () => {
     const texts = ["one", "two", "three", "four", "five"];
-    const alone = [];
+    const alone: Float32Array[] = [];
     for (const text of texts) alone.push((await model.embed(text)).data);
     const together = await Promise.all(texts.map((text) => model.embed(text)));
     together.forEach(({ data }, at) => expect(data).toEqual(alone[at]));

@@ -91,7 +91,7 @@ describe("search in few bits", () => {
     const bits = quantizeVectors(query, query.length, "binary").data;
     const bytes = small.kind === "int8" ? query.length : bits.length;
     const all = Array.from({ length: small.data.length / bytes }, (_, index) => {
-      const row = small.data.subarray(index * bytes, (index + 1) * bytes);
+      const row = [...small.data.subarray(index * bytes, (index + 1) * bytes)];
       if (small.kind === "int8") return { index, score: row.reduce((sum, code, i) => sum + query[i]! * code, 0) * small.scales![index]! };
       const differing = row.reduce((sum, byte, i) => sum + [...(byte ^ bits[i]!).toString(2)].filter((bit) => bit === "1").length, 0);
       return { index, score: Math.cos((Math.PI * differing) / query.length) };

@@ -193,8 +193,9 @@ function draw(): void {
     context.arc(x, y, 4 + 5 * strength, 0, 7);
     context.fill();
   });
-  if (points[chosen]) {
-    const [x, y] = place(points[chosen], width, height);
+  const point = points[chosen];
+  if (point) {
+    const [x, y] = place(point, width, height);
     context.globalAlpha = 1;
     context.strokeStyle = colour("accent");
     context.lineWidth = 2;
