@@ -98,6 +98,29 @@ const PROGRAMS: Record<string, Program> = {
     const none = await embedding.getQueryEmbedding({ type: "image_url", image_url: { url: "x" } });
     say(embedding instanceof BaseEmbedding, are(await embedding.getTextEmbeddingsBatch(texts)), near(asked, query), none, nodes.map((node) => node.getEmbedding().length));
   `, [true, true, true, null, [384, 384, 384]]],
+  "LlamaIndex.TS, a postprocessor": [`${RERANKER}
+    import { NanoembedReranker } from "nanoembed/llamaindex";
+    import { BaseRetriever } from "@llamaindex/core/retriever";
+    import { RetrieverQueryEngine } from "@llamaindex/core/query-engine";
+    import { EngineResponse, TextNode } from "@llamaindex/core/schema";
+    const given = texts.map((text, at) => ({ node: new TextNode({ text, id_: String(at) }), score: 0.5 }));
+    class All extends BaseRetriever {
+      async _retrieve() { return given; }
+    }
+    const reranker3 = new NanoembedReranker({ model: reranker });
+    const engine = new RetrieverQueryEngine(new All(), { synthesize: async ({ nodes }) => EngineResponse.fromResponse("", false, nodes) }, [new NanoembedReranker({ model: reranker, topN: 2 })]);
+    const { sourceNodes } = await engine.query({ query: question });
+    const idsOf = (nodes) => nodes.map(({ node }) => Number(node.id_));
+    const asked = await reranker3.postprocessNodes(given, [{ type: "text", text: question }, { type: "image_url", image_url: { url: "x" } }]);
+    const titled = new TextNode({ text: "Bread.", metadata: { title: "Food" } });
+    const [{ score }] = await reranker3.postprocessNodes([{ node: titled }], question);
+    const [whole] = await (await reranker).rerank(question, [titled.getContent("EMBED")]);
+    say(
+      sourceNodes.map(({ node, score }, at) => Number(node.id_) === order[at] && score === ranks[at].score),
+      idsOf(asked).join() === order.join(), given.every(({ score }) => score === 0.5), score === whole.score,
+      await reranker3.postprocessNodes([], question), await reranker3.postprocessNodes(given).catch(({ code }) => code),
+    );
+  `, [[true, true], true, true, true, [], "invalid_argument"]],
   ...ofBoth("embeddings", [`
     import { embeddingModel } from "nanoembed/ai-sdk";
     import { cosineSimilarity, embed, embedMany } from "PACKAGE";
@@ -170,6 +193,44 @@ const PROGRAMS: Record<string, Program> = {
     rmSync(home, { recursive: true });
     say(embedding.ndims(), kept, best.text, near(await embedding.computeQueryEmbeddings(question), query), named.ndims(), named.toJSON(), refused, missing);
   `, [384, true, "Bread is made of flour.", true, 384, { path: "$var:model" }, ["invalid_argument", "invalid_argument"], "missing_file"]],
+  "LanceDB, a reranker": [`${RERANKER}
+    import { mkdtempSync, rmSync } from "node:fs";
+    import { Bool, Field, FixedSizeList, Float32, Int32, Int64, List, Schema, Struct, TimestampMicrosecond, Utf8 } from "apache-arrow";
+    import { Index, connect } from "@lancedb/lancedb";
+    import { NanoembedReranker } from "nanoembed/lancedb";
+    const list = (type) => new List(new Field("item", type, true));
+    const types = {
+      text: new Utf8(), count: new Int32(), large: new Int64(), isShort: new Bool(), at: new TimestampMicrosecond(), tags: list(new Utf8()),
+      inner: new Struct([new Field("a", new Utf8(), true), new Field("b", list(new Float32()), true)]),
+      kind: new Utf8(), vector: new FixedSizeList(3, new Field("item", new Float32(), true)),
+    };
+    const schema = new Schema(Object.entries(types).map(([name, type]) => new Field(name, type, true)));
+    const all = [...texts, "Bread and cats are made of flour and fur.", null].map((text, at) => ({
+      text, count: at, large: 2n ** 40n + BigInt(at), isShort: at % 2 === 0, at: 1_700_000_000_000 + at, tags: at === 1 ? null : Array(at).fill("t" + at),
+      inner: { a: "a" + at, b: [at, at / 2] }, kind: ["x", "y"][at % 2], vector: [at, 1, 2],
+    }));
+    all[2].count = all[3].isShort = all[3].at = null;
+    const home = mkdtempSync("lance-");
+    const table = await (await connect(home)).createTable("texts", all, { schema });
+    await table.createIndex("text", { config: Index.fts() });
+    const own = new NanoembedReranker({ model: reranker });
+    const asked = () => table.query().fullTextSearch("bread cat").nearestTo([2, 1, 2]).limit(5);
+    const plain = (row) => JSON.stringify(row.toJSON(), (_, value) => (typeof value === "bigint" ? String(value) : value));
+    const stored = (await table.query().toArray()).map(plain);
+    const found = await asked().rerank(own).toArray();
+    const byAll = await (await reranker).rerank("bread cat", all.map(({ text }) => text ?? ""));
+    const isStored = found.map((row, at) => {
+      const { _relevance_score: score, ...rest } = row.toJSON();
+      return plain({ toJSON: () => rest }) === stored[byAll[at].index] && score === Math.fround(byAll[at].score);
+    });
+    const few = await asked().rerank(own).select(["text"]).limit(2).toArray();
+    const places = few.map(({ text }) => byAll.findIndex(({ index }) => all[index].text === text));
+    const none = await asked().where("count > 99").rerank(own).toArray();
+    const renamed = await asked().rerank(new NanoembedReranker({ model: reranker, column: "kind" })).toArray();
+    const missing = await asked().rerank(own).select(["count"]).toArray().catch(({ message }) => message.includes("no column text"));
+    rmSync(home, { recursive: true });
+    say(isStored, places.length, places[0] < places[1], Object.keys(few[0].toJSON()), none, renamed.length, missing);
+  `, [[true, true, true, true, true], 2, true, ["text", "_relevance_score"], [], 5, true]],
   Chroma: [`
     import { once } from "node:events";
     import { createServer } from "node:http";
@@ -234,7 +295,7 @@ test.for(Object.entries(PROGRAMS))("%s", ([name, [code, expected]], { skip }) =>
 const TYPED = `
 import { load, type Reranker, type SentenceModel } from "nanoembed";
 import { NanoembedEmbeddings, NanoembedReranker } from "nanoembed/langchain";
-import { NanoembedEmbedding } from "nanoembed/llamaindex";
+import * as llama from "nanoembed/llamaindex";
 import { embeddingModel, rerankingModel } from "nanoembed/ai-sdk";
 import { embeddingPlugin } from "nanoembed/orama";
 import * as lance from "nanoembed/lancedb";
@@ -242,6 +303,8 @@ import * as chroma from "nanoembed/chromadb";
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
 import type { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
 import type { BaseEmbedding } from "@llamaindex/core/embeddings";
+import type { BaseNodePostprocessor } from "@llamaindex/core/postprocessor";
+import type { Table, rerankers } from "@lancedb/lancedb";
 import { LanceSchema, getRegistry, type TextEmbeddingFunction } from "@lancedb/lancedb/embedding";
 import type { EmbeddingFunction, EmbeddingFunctionClass } from "chromadb";
 import { embedMany, rerank } from "ai";
@@ -249,12 +312,15 @@ import * as ai6 from "ai6";
 import { create } from "@orama/orama";
 const model: Promise<SentenceModel> = load("x", { kind: "sentences" });
 export const langchain: EmbeddingsInterface = new NanoembedEmbeddings({ model, maxConcurrency: 2 });
-export const llamaindex: BaseEmbedding = new NanoembedEmbedding({ model });
+export const llamaindex: BaseEmbedding = new llama.NanoembedEmbedding({ model });
 export const many = [embedMany({ model: embeddingModel(model), values: ["x"] }), ai6.embedMany({ model: embeddingModel(model), values: ["x"] })];
 const reranker: Promise<Reranker> = load("x", { kind: "reranker" });
 const ranked = { model: rerankingModel(reranker), query: "x", documents: ["y"] };
 export const ranks = [rerank(ranked), ai6.rerank(ranked)];
 export const compressor: BaseDocumentCompressor = new NanoembedReranker({ model: reranker, topN: 3 });
+export const postprocessor: BaseNodePostprocessor = new llama.NanoembedReranker({ model: reranker, topN: 3 });
+export const lanceReranker: rerankers.Reranker = new lance.NanoembedReranker({ model: reranker, column: "x" });
+export const hybrid = (table: Table) => table.query().fullTextSearch("x").nearestTo([1]).rerank(new lance.NanoembedReranker({ model: reranker }));
 export const lancedb: TextEmbeddingFunction = new lance.NanoembedFunction({ path: "x" });
 export const created: Promise<lance.NanoembedFunction> = getRegistry().get<lance.NanoembedFunction>("nanoembed")!.create({ path: "x" });
 export const schema = LanceSchema({ text: lancedb.sourceField(), vector: lancedb.vectorField() });

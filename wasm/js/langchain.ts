@@ -6,8 +6,8 @@
 import { Document, type DocumentInterface } from "@langchain/core/documents";
 import { Embeddings, type EmbeddingsParams } from "@langchain/core/embeddings";
 import { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
-import type { Reranker } from "./encoders.js";
-import { check, checkNames } from "./errors.js";
+import { bestOf, type RerankerSettings } from "./best.js";
+import { checkNames } from "./errors.js";
 import { rows } from "./rows.js";
 import type { SentenceModel } from "./sentences.js";
 
@@ -35,30 +35,20 @@ export class NanoembedEmbeddings extends Embeddings {
   }
 }
 
-export interface NanoembedRerankerParams {
-  /** A reranker, or one that is still being loaded. */
-  model: Reranker | Promise<Reranker>;
-  /** How many documents are kept. Default: all of them. */
-  topN?: number;
-}
+export type NanoembedRerankerParams = RerankerSettings;
 
 /** Documents by how well they answer the question, the best first; `metadata.relevanceScore` has the score. */
 export class NanoembedReranker extends BaseDocumentCompressor {
-  readonly #model: Reranker | Promise<Reranker>;
-  readonly #topN: number | undefined;
+  readonly #best: ReturnType<typeof bestOf>;
 
   constructor(params: NanoembedRerankerParams) {
     super();
-    checkNames<keyof NanoembedRerankerParams>(params, { model: true, topN: true });
-    const { model, topN } = params;
-    check(topN === undefined || (Number.isInteger(topN) && topN > 0), "topN must be 1 or more");
-    this.#model = model;
-    this.#topN = topN;
+    this.#best = bestOf(params);
   }
 
   async compressDocuments(documents: DocumentInterface[], query: string): Promise<DocumentInterface[]> {
-    const ranks = await (await this.#model).rerank(query, documents.map(({ pageContent }) => pageContent));
-    return ranks.slice(0, this.#topN).map(({ index, score }) => {
+    const ranks = await this.#best(query, documents.map(({ pageContent }) => pageContent));
+    return ranks.map(({ index, score }) => {
       const { metadata, ...document } = documents[index]!;
       return new Document({ ...document, metadata: { ...metadata, relevanceScore: score } });
     });

@@ -1,10 +1,13 @@
 /**
- * An embedding for LlamaIndex.TS.
+ * An embedding and a node postprocessor, which reranks, for LlamaIndex.TS.
  *
  * @module
  */
 import { BaseEmbedding } from "@llamaindex/core/embeddings";
-import { checkNames } from "./errors.js";
+import type { BaseNodePostprocessor } from "@llamaindex/core/postprocessor";
+import { MetadataMode, type NodeWithScore } from "@llamaindex/core/schema";
+import { bestOf, type RerankerSettings } from "./best.js";
+import { check, checkNames } from "./errors.js";
 import { rows } from "./rows.js";
 import type { SentenceModel } from "./sentences.js";
 
@@ -36,4 +39,27 @@ export class NanoembedEmbedding extends BaseEmbedding {
     if (type !== "text" || text === undefined) return null;
     return Array.from((await (await this.#model).embedQuery(text)).data);
   }
+}
+
+export type NanoembedRerankerParams = RerankerSettings;
+
+/** Nodes by how well they answer the question, the best first, each with its score. */
+export class NanoembedReranker implements BaseNodePostprocessor {
+  readonly #best: ReturnType<typeof bestOf>;
+
+  constructor(params: NanoembedRerankerParams) {
+    this.#best = bestOf(params);
+  }
+
+  async postprocessNodes(nodes: NodeWithScore[], query?: string | Detail[]): Promise<NodeWithScore[]> {
+    check(query !== undefined, "nodes are reranked by a query, and there is none");
+    const ranks = await this.#best(textOf(query), nodes.map(({ node }) => node.getContent(MetadataMode.EMBED)));
+    return ranks.map(({ index, score }) => ({ node: nodes[index]!.node, score }));
+  }
+}
+
+/** The text of a question, of which pictures are no part. */
+function textOf(query: string | readonly Detail[]): string {
+  if (typeof query === "string") return query;
+  return query.filter(({ type }) => type === "text").map(({ text }) => text).join("\n\n");
 }

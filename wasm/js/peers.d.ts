@@ -42,6 +42,47 @@ declare module "@llamaindex/core/embeddings" {
   }
 }
 
+declare module "@llamaindex/core/schema" {
+  export enum MetadataMode {
+    EMBED = "EMBED",
+  }
+  export interface NodeWithScore {
+    node: { getContent(mode: MetadataMode): string };
+    score?: number | undefined;
+  }
+}
+
+declare module "@llamaindex/core/postprocessor" {
+  import type { NodeWithScore } from "@llamaindex/core/schema";
+  export interface BaseNodePostprocessor {
+    postprocessNodes(nodes: NodeWithScore[], query?: string | { type: string }[]): Promise<NodeWithScore[]>;
+  }
+}
+
+declare module "@lancedb/lancedb" {
+  interface Schema {
+    readonly names: string[];
+    readonly fields: readonly unknown[];
+    select(names: string[]): Schema;
+  }
+  /** Arrow's `RecordBatch`. */
+  interface RecordBatch {
+    readonly schema: Schema;
+    readonly numRows: number;
+    readonly data: import("./arrow-rows.js").ArrowData;
+    getChild(name: string): Iterable<any> | null;
+  }
+  export namespace rerankers {
+    interface Reranker {
+      rerankHybrid(query: string, vecResults: RecordBatch, ftsResults: RecordBatch): Promise<RecordBatch>;
+    }
+    class RRFReranker implements Reranker {
+      static create(): Promise<RRFReranker>;
+      rerankHybrid(query: string, vecResults: RecordBatch, ftsResults: RecordBatch): Promise<RecordBatch>;
+    }
+  }
+}
+
 declare module "@lancedb/lancedb/embedding" {
   export abstract class TextEmbeddingFunction<Options> {
     readonly TOptions: Options;

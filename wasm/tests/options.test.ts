@@ -6,8 +6,8 @@ import * as chroma from "../dist/chromadb.js";
 import * as main from "../dist/index.js";
 import * as inspector from "../dist/inspect.js";
 import * as lance from "../dist/lancedb.js";
-import { NanoembedEmbeddings, NanoembedReranker } from "../dist/langchain.js";
-import { NanoembedEmbedding } from "../dist/llamaindex.js";
+import * as langchain from "../dist/langchain.js";
+import * as llamaindex from "../dist/llamaindex.js";
 import { embeddingPlugin } from "../dist/orama.js";
 import { createIndex } from "../dist/search-index.js";
 import { semanticEmbedder } from "../dist/semantic-embedder.js";
@@ -20,6 +20,8 @@ vi.mock("@langchain/core/embeddings", () => ({ Embeddings: class {} }));
 vi.mock("@langchain/core/documents", () => ({ Document: class {} }));
 vi.mock("@langchain/core/retrievers/document_compressors", () => ({ BaseDocumentCompressor: class {} }));
 vi.mock("@llamaindex/core/embeddings", () => ({ BaseEmbedding: class {} }));
+vi.mock("@llamaindex/core/schema", () => ({ MetadataMode: {} }));
+vi.mock("@lancedb/lancedb", () => ({ rerankers: {} }));
 vi.mock("@lancedb/lancedb/embedding", () => ({
   TextEmbeddingFunction: class { resolveVariables = (options: object) => options; }, register: () => () => {},
 }));
@@ -124,12 +126,14 @@ test.each<[string, Call]>([
   ["createWorker", [(options: object) => createWorker(options), "workers"]],
   ["semanticEmbedder", [(options: object) => semanticEmbedder({ model: "x", ...options }), "embeddingSpace"]],
   ["embeddingModel", [(options) => embeddingModel({} as never, options), "modelId"]],
-  ["NanoembedEmbeddings", [(options: object) => new NanoembedEmbeddings({ model: {} as never, ...options }), "maxRetries"]],
+  ["NanoembedEmbeddings", [(options: object) => new langchain.NanoembedEmbeddings({ model: {} as never, ...options }), "maxRetries"]],
   ["rerankingModel", [(options) => rerankingModel({} as never, options), "modelId"]],
-  ["NanoembedReranker", [(options: object) => new NanoembedReranker({ model: {} as never, ...options }), "topN"]],
+  ["NanoembedReranker for LangChain", [(options: object) => new langchain.NanoembedReranker({ model: {} as never, ...options }), "topN"]],
+  ["NanoembedReranker for LlamaIndex", [(options: object) => new llamaindex.NanoembedReranker({ model: {} as never, ...options }), "topN"]],
+  ["NanoembedReranker for LanceDB", [(options: object) => new lance.NanoembedReranker({ model: {} as never, ...options }), "column"]],
   ["NanoembedFunction for LanceDB", [(options: object) => new lance.NanoembedFunction({ path: "x", ...options }), "path"]],
   ["NanoembedFunction for Chroma", [(options: object) => new chroma.NanoembedFunction({ path: "x", ...options }), "model"]],
-  ["NanoembedEmbedding", [(options: object) => new NanoembedEmbedding({ model: {} as never, ...options }), "model"]],
+  ["NanoembedEmbedding", [(options: object) => new llamaindex.NanoembedEmbedding({ model: {} as never, ...options }), "model"]],
   ["embeddingPlugin", [(options: object) => embeddingPlugin({ model: {} as never, texts: [], ...options }), "property"]],
 ])("%s refuses what it does not know", (_, call) => expectRefused(call));
 
@@ -160,7 +164,7 @@ test("what other packages give adapters beside options is let pass", async () =>
   using model = await main.load(modelBytes(), { kind: "sentences" });
   const call = { values: ["x"], headers: {}, providerOptions: { openai: { dimensions: 3 }, nanoembed: { truncateDim: 64 } } };
   expect((await embeddingModel(model).doEmbed(call)).embeddings[0]).toHaveLength(64);
-  expect(() => new NanoembedEmbeddings({ model, maxConcurrency: 2, onFailedAttempt() {} })).not.toThrow();
+  expect(() => new langchain.NanoembedEmbeddings({ model, maxConcurrency: 2, onFailedAttempt() {} })).not.toThrow();
 });
 
 test("what other functions of LanceDB and Chroma keep is read", () => {
@@ -173,7 +177,7 @@ test("what other functions of LanceDB and Chroma keep is read", () => {
   expect(() => new lance.NanoembedFunction({ path: "x" }).ndims()).toThrow("the model is not loaded");
 });
 
-test("a compressor keeps one document or more", () => {
+test.each([["LangChain", langchain], ["LlamaIndex", llamaindex]])("what reranks for %s keeps one text or more", (_, { NanoembedReranker }) => {
   for (const topN of [0, -1, 1.5]) expect(() => new NanoembedReranker({ model: {} as never, topN })).toThrow("topN must be 1 or more");
 });
 
