@@ -33,10 +33,12 @@ impl Watching {
 
     /// Waits for a line that contains this text.
     fn until(&self, text: &str) -> String {
+        let mut said = Vec::new();
         loop {
-            let line = self.lines.recv_timeout(LONG).unwrap();
-            if line.contains(text) {
-                return line;
+            match self.lines.recv_timeout(LONG) {
+                Ok(line) if line.contains(text) => return line,
+                Ok(line) => said.push(line),
+                Err(error) => panic!("{error}: {text:?} is not in {said:?}"),
             }
         }
     }
@@ -103,6 +105,7 @@ fn a_watched_index_follows_its_files_until_an_interruption() {
     let other = Watching::start(&folder, &cache, &["-m", &model, "-q"]);
     fs::create_dir_all(folder.path().join("new")).unwrap();
     fs::write(folder.path().join("new/d.txt"), "sing sing\n").unwrap();
+    fs::write(folder.path().join("new/f.txt"), "hello the cat\n").unwrap();
     fs::remove_file(folder.path().join("a.txt")).unwrap();
     let status = ["index", "-m", &model, "--status", "--json"];
     let start = Instant::now();
@@ -110,18 +113,18 @@ fn a_watched_index_follows_its_files_until_an_interruption() {
     let files = || objects(&out(with_cache(&folder, &cache, &status)))[0]["files"].clone();
     let names =
         || out(with_cache(&folder, &cache, &["search", "-m", &model, "sing", "-l", "--exact"]));
-    while files() != 2 || names() != "new/d.txt\n" {
+    while files() != 3 || names() != "new/d.txt\n" {
         assert!(start.elapsed() < LONG, "{}", files());
         std::thread::sleep(Duration::from_millis(100));
     }
     drop(other);
     fs::write(folder.path().join("e.txt"), "the mat\n").unwrap();
-    let line = one.until("files read, 0 removed: 3 passages, ");
+    let line = one.until("files read, 0 removed: 4 passages, ");
     assert!(line.ends_with(" 1 texts embedded"), "{line}");
     let id = one.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     assert_eq!(one.child.wait().unwrap().code(), Some(130));
-    assert_eq!(files(), 3);
+    assert_eq!(files(), 4);
 }
 
 #[test]
