@@ -4,6 +4,7 @@
 //! would let a hit on a frequent word count as much as the nearest text.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// The passages of each kind of score that count, at least.
 pub const DEPTH: usize = 100;
@@ -44,16 +45,20 @@ impl Scores<'_> {
             }
             (one, other) => one.or(other).unwrap_or_default(),
         };
-        hits.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+        hits.sort_unstable_by(order);
         hits.into_iter().map(|(passage, score)| Hit { passage, score }).collect()
     }
+}
+
+/// The best first, among equals the first.
+fn order((a, x): &(usize, f32), (b, y): &(usize, f32)) -> Ordering {
+    y.total_cmp(x).then(a.cmp(b))
 }
 
 /// The `depth` best of the passages that count, the best first.
 fn best(scores: &[f32], depth: usize, counts: impl Fn(f32) -> bool) -> Vec<(usize, f32)> {
     let all = scores.iter().copied().enumerate();
     let mut found: Vec<(usize, f32)> = all.filter(|(_, score)| counts(*score)).collect();
-    let order = |(a, x): &(usize, f32), (b, y): &(usize, f32)| y.total_cmp(x).then(a.cmp(b));
     if found.len() > depth && depth > 0 {
         found.select_nth_unstable_by(depth - 1, order);
     }
@@ -75,7 +80,7 @@ fn scaled(hits: &[(usize, f32)], least: f32, weight: f32) -> Vec<(usize, f32)> {
 
 /// One score for each passage: the sum of its scores.
 fn sums(mut hits: Vec<(usize, f32)>) -> Vec<(usize, f32)> {
-    hits.sort_by_key(|(passage, _)| *passage);
+    hits.sort_unstable_by_key(|(passage, _)| *passage);
     hits.dedup_by(|(passage, score), (before, sum)| {
         let is_same = passage == before;
         if is_same {
