@@ -9,6 +9,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Files of the repository that the pages show, under names of their own. */
 const samples: Record<string, string> = {
   "all-MiniLM-L6-v2.int8.weights": at("../../models/all-MiniLM-L6-v2.int8.weights"),
+  "words.fifu": at("words.fifu"),
   "sample.fifu": at("../../tests/data/finalfusion/fasttext.fifu"),
   "sample.gguf": at("../../tests/data/gguf/blocks.gguf"),
 };

@@ -176,6 +176,12 @@ inBrowser("the demo", () => {
     await page.waitForSelector("#neighbours li");
     await page.waitForSelector("#answers li");
     await shot(page, "words");
+    const first = (list: string) => page.textContent(`${list} li span`);
+    expect([await first("#neighbours"), await first("#answers")]).toEqual(["rivers", "princess"]);
+    await page.fill("#word", "tübingenxyz");
+    await page.waitForFunction(() => document.getElementById("kind")!.textContent!.startsWith("Not in the vocabulary, and none"));
+    await page.click("[data-sample='./sample.fifu']");
+    await status(page, /157 words of/);
     await page.fill("#word", "tübingenxyz");
     await page.waitForFunction(() => document.getElementById("kind")!.textContent!.includes("made of"));
     expect(await page.locator("#neighbours li").count()).toBe(10);

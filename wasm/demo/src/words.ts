@@ -13,6 +13,12 @@ const comparing = latest(fail);
 /** What the file that was asked for last is called. */
 let asked = "";
 
+/** What is looked up first: a word, and three of an analogy. Of other files it is what they begin with. */
+const EXAMPLES: Record<string, [word: string, a: string, b: string, c: string]> = {
+  "./words.fifu": ["river", "king", "queen", "prince"],
+  "./sample.fifu": ["dieselbe", "der", "die", "dieser"],
+};
+
 const use = (source: File | string, name: string) => opening(async (signal) => {
   asked = name;
   say(`Reading the vocabulary of ${name}…`);
@@ -28,13 +34,15 @@ const use = (source: File | string, name: string) => opening(async (signal) => {
   words?.dispose();
   words = found;
   const size = typeof source === "string" ? "" : `, ${bytes(source.size)}`;
-  say(`${name}: ${words.count.toLocaleString()} words of ${words.dims} numbers${size}; unknown words by ${words.subwords === "simple" ? "nothing" : words.subwords}. Open after ${(performance.now() - start).toFixed(0)} ms.`);
+  say(`${name}: ${words.count.toLocaleString()} words of ${words.dims} numbers${size}; ${words.subwords === "simple" ? "no vectors" : `vectors by ${words.subwords}`} for other words. Open after ${(performance.now() - start).toFixed(0)} ms.`);
   const some = [];
   for (let row = 0; row < Math.min(found.count, 200); row += 1) some.push(await found.word(row));
   signal.throwIfAborted();
   element("some").replaceChildren(...some.map((word) => Object.assign(document.createElement("option"), { value: word })));
-  const [a = "", b = "", c = ""] = some.filter((word) => /^\p{L}{4,}$/u.test(word));
-  [input("word").value, input("a").value, input("b").value, input("c").value] = [a, a, b, c];
+  const [first = "", second = "", third = ""] = some.filter((word) => /^\p{L}{4,}$/u.test(word));
+  const example = typeof source === "string" ? EXAMPLES[source] : undefined;
+  const [word, a, b, c] = example ?? [first, first, second, third];
+  [input("word").value, input("a").value, input("b").value, input("c").value] = [word, a, b, c];
   await look();
   await compare();
 });
@@ -90,4 +98,7 @@ element("analogy").addEventListener("submit", (event) => {
   void compare();
 });
 takeFiles((source, name) => void use(source, name));
-void use("./sample.fifu", "sample.fifu");
+for (const button of document.querySelectorAll<HTMLButtonElement>("[data-sample]")) {
+  button.addEventListener("click", () => void use(button.dataset["sample"]!, button.dataset["sample"]!.slice(2)));
+}
+void use("./words.fifu", "words.fifu");
