@@ -3,9 +3,9 @@
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
 use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::SliceWeights;
 use nanoembed_core::source::folder_tokenizer::TokenizingMemory;
 use nanoembed_core::source::stored::{StoredIds, StoredTokens};
-use nanoembed_core::model::SliceWeights;
 use nanoembed_core::source::{StaticModel, TableSource};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{SortedVocabulary, WordPiece};
