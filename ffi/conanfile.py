@@ -45,7 +45,7 @@ class NanoembedConan(ConanFile):
         for name in ("install.sh", "README.md"):
             copy(self, name, os.path.join(root, "ffi"), os.path.join(into, "ffi"))
         # All members of the workspace have to be there, also those that are not built.
-        members = {"core": (), "nanoembed": (), "search": (), "serve": (), "cli": (), "tests": ("benches",), "tests/host": (), "wasm": ()}
+        members = {"core": (), "nanoembed": (), "ranking": (), "search": (), "serve": (), "cli": (), "tests": ("benches",), "tests/host": (), "wasm": ()}
         members["ffi"] = ("cmake", "include", "benches")
         for member, others in members.items():
             for name in ("Cargo.toml", "README.md", "build.rs"):

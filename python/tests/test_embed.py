@@ -262,7 +262,7 @@ def test_tokens_are_those_of_the_command_line(model):
     assert model.detokenize(model.tokenize(["A cat", ""])) == ["a cat", ""]
     assert model.detokenize(np.array(tokens.ids[1:3])) == "how do"
     assert nanoembed.Model(DECODER).detokenize([]) == ""
-    with pytest.raises(nanoembed.Error, match="there is no token 1000000000"):
+    with pytest.raises(nanoembed.ArgumentError, match="there is no token 1000000000"):
         model.detokenize([10**9])
     all_tokens = model.tokenize(TEXTS)
     assert [len(it.ids) for it in all_tokens] == model.embed(TEXTS, details=True).tokens.tolist()
