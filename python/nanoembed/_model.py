@@ -460,8 +460,11 @@ class Model:
         all_tokens = [None if tokens is None else Tokens(*tokens) for tokens in found]
         return all_tokens[0] if isinstance(texts, str) else all_tokens
 
+    # A list without anything is one text.
     @overload
-    def detokenize(self, ids: Tokens | Sequence[int]) -> str: ...
+    def detokenize(  # type: ignore[overload-overlap]
+        self, ids: Tokens | Sequence[int] | npt.NDArray[np.integer[Any]]
+    ) -> str: ...
     @overload
     def detokenize(self, ids: Sequence[Tokens | Sequence[int]]) -> list[str]: ...
     def detokenize(self, ids: Any) -> Any:
