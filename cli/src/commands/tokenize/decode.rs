@@ -33,11 +33,10 @@ impl Tokenize {
         tokenizer: &Tokenizer,
         quiet: bool,
     ) -> Result<ExitCode> {
-        let mut lists = self.input.open_ids(quiet)?;
-        let mut lines = self.output.create()?;
+        let mut lists = self.input.clone().open_ids(quiet)?;
         let mut reading = Reading::begin("decoding", lists.bytes(), quiet);
-        while let Some(chunk) = lists.next_chunk()? {
-            for item in &chunk {
+        self.write_chunks(&mut lists, &mut reading, |chunk, lines, reading| {
+            for item in chunk {
                 let text = match &item.text {
                     Some(list) => {
                         let ids = ids(list).map_err(|error| at(item, error))?;
@@ -55,11 +54,8 @@ impl Tokenize {
                     LineForm::Text => lines.text(text.unwrap_or_default())?,
                 }
             }
-            lines.flush()?;
-            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
-        }
-        reading.end();
-        lines.commit()?;
+            Ok(())
+        })?;
         if !quiet {
             lists.warn();
             reading.say_done("decoded");

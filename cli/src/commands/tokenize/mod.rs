@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::args::{ModelArgs, PromptArgs};
 use crate::error::{Result, warn};
-use crate::input::{InputArgs, Item};
+use crate::input::{InputArgs, Item, Texts};
 use crate::output::lines::LineWriter;
 use crate::output::members::kept;
 use crate::output::result_args::{LineArgs, LineForm};
@@ -112,22 +112,18 @@ impl Tokenize {
         quiet: bool,
     ) -> Result<ExitCode> {
         let mut texts = self.input.clone().open(quiet)?;
-        let mut lines = self.output.create()?;
         let mut reading = Reading::begin("tokenizing", texts.bytes(), quiet);
         let mut truncated = Truncated::default();
-        while let Some(chunk) = texts.next_chunk()? {
+        self.write_chunks(&mut texts, &mut reading, |chunk, lines, reading| {
             let encoded = chunk.par_iter().map(|item| item.text.as_ref().map(&encode).transpose());
             let encoded = encoded.collect::<Result<Vec<Option<Tokens>>>>()?;
             for (item, tokens) in chunk.iter().zip(encoded) {
                 truncated.count(item, tokens.as_ref().is_some_and(|tokens| tokens.truncated));
                 reading.tokens += tokens.as_ref().map_or(0, |tokens| tokens.ids.len() as u64);
-                self.print(&mut lines, form, (item, tokens), &piece)?;
+                self.print(lines, form, (item, tokens), &piece)?;
             }
-            lines.flush()?;
-            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
-        }
-        reading.end();
-        lines.commit()?;
+            Ok(())
+        })?;
         if !quiet {
             texts.warn();
             if let Some(limits) = limits {
@@ -136,6 +132,23 @@ impl Tokenize {
             reading.say_done("tokenized");
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes the lines for all chunks of the input by `write`.
+    fn write_chunks(
+        &self,
+        input: &mut Texts,
+        reading: &mut Reading,
+        mut write: impl FnMut(&[Item], &mut LineWriter<NewFile>, &mut Reading) -> Result<()>,
+    ) -> Result<()> {
+        let mut lines = self.output.create()?;
+        while let Some(chunk) = input.next_chunk()? {
+            write(&chunk, &mut lines, reading)?;
+            lines.flush()?;
+            reading.read(chunk.len(), chunk.iter().map(|item| item.bytes).sum());
+        }
+        reading.end();
+        lines.commit()
     }
 
     /// Prints the ids of a text, or what stands for them where there is none.
