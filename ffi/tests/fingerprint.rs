@@ -1,5 +1,5 @@
-//! Fingerprints through C: those that the crate `nanoembed`, and with it the command line and
-//! Python, has of the same files.
+//! Fingerprints through C equal those of the crate `nanoembed`, which the command line and Python
+//! show, of the same files.
 
 mod support {
     pub(crate) mod source;

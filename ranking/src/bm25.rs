@@ -24,11 +24,13 @@ pub trait Passages {
     /// The number of passages that are searched.
     fn searched(&self) -> usize;
 
-    /// True if a passage is searched.
-    fn is_searched(&self, passage: usize) -> bool;
-
     /// The number of terms of a passage; `None` if it is not searched.
     fn terms(&self, passage: usize) -> Option<u32>;
+
+    /// True if a passage is searched.
+    fn is_searched(&self, passage: usize) -> bool {
+        self.terms(passage).is_some()
+    }
 
     /// The number of terms of all passages that are searched.
     fn all_terms(&self) -> u64;

@@ -12,6 +12,7 @@ pub const DEPTH: usize = 100;
 /// A passage that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[repr(C)] // the page reads it where it lies
 pub struct Hit {
     /// The number of the passage.
     pub passage: usize,

@@ -13,7 +13,8 @@ use crate::term::counts;
 #[derive(Clone, Debug, Default)]
 pub struct WordIndex {
     lists: BTreeMap<String, List>,
-    passages: Vec<Passage>,
+    /// `None` for those that are not searched.
+    passages: Vec<Option<Passage>>,
     searched: usize,
     terms: u64,
     letters: Letters,
@@ -27,9 +28,8 @@ struct List {
 }
 
 /// What is counted of a passage.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Passage {
-    is_searched: bool,
     terms: u32,
     letters: Letters,
 }
@@ -49,20 +49,17 @@ impl WordIndex {
         self.searched += 1;
         self.terms += u64::from(terms);
         self.letters.add(letters);
-        self.passages.push(Passage { is_searched: true, terms, letters });
+        self.passages.push(Some(Passage { terms, letters }));
     }
 
     /// Adds the next passage as one that is not searched.
     pub fn leave_out(&mut self) {
-        self.passages.push(Passage::default());
+        self.passages.push(None);
     }
 
     /// A passage is not searched any more.
     pub fn remove(&mut self, passage: usize) {
-        let Some(passage) = self.passages.get_mut(passage).filter(|it| it.is_searched) else {
-            return;
-        };
-        passage.is_searched = false;
+        let Some(passage) = self.passages.get_mut(passage).and_then(Option::take) else { return };
         self.searched -= 1;
         self.terms -= u64::from(passage.terms);
         self.letters.remove(passage.letters);
@@ -78,12 +75,8 @@ impl Passages for WordIndex {
         self.searched
     }
 
-    fn is_searched(&self, passage: usize) -> bool {
-        self.passages.get(passage).is_some_and(|it| it.is_searched)
-    }
-
     fn terms(&self, passage: usize) -> Option<u32> {
-        self.passages.get(passage).filter(|it| it.is_searched).map(|it| it.terms)
+        Some(self.passages.get(passage)?.as_ref()?.terms)
     }
 
     fn all_terms(&self) -> u64 {

@@ -219,7 +219,7 @@ class Index implements SearchIndex {
     };
     const rows = this.#rows;
     const hits = ranking ? ranking.search({ text, vector, by, k, weight, mark: this.#parts.mark }, rows, allowed) : rows.search(vector!, k, allowed);
-    const similarities = vector && rows.scores(vector, hits.map(({ row }) => row));
+    const similarities = ranking ? vector && rows.scores(vector, hits.map(({ row }) => row)) : hits.map(({ score }) => score);
     return hits.map(({ row, score }, at) => {
       const { id, text, metadata, passages, first } = this.#owners[row]!;
       const [start, end] = passages[row - first]!;

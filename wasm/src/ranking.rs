@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use nanoembed_ranking::{
-    DEPTH, Passages as _, Scores, WEIGHT, WordIndex, Words, weight_of_built_in,
+    DEPTH, Hit, Passages as _, Scores, WEIGHT, WordIndex, Words, weight_of_built_in,
 };
 
 /// An index, and memory for what is passed.
@@ -20,26 +20,12 @@ pub struct Ranking {
     meaning: Vec<f32>,
     words: Vec<f32>,
     count_beside_meaning: bool,
-    hits: Vec<RankedPassage>,
-}
-
-/// A passage that was found.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct RankedPassage {
-    passage: u32,
-    score: f32,
+    hits: Vec<Hit>,
 }
 
 /// The ways to find passages, as numbers.
 const MEANING: u32 = 1;
 const WORDS: u32 = 2;
-
-impl Ranking {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.text).into_owned()
-    }
-}
 
 /// A new index, which lives as long as the module.
 #[unsafe(no_mangle)]
@@ -71,7 +57,7 @@ pub unsafe extern "C" fn text_room(ranking: *mut Ranking, bytes: usize) -> *mut 
 pub unsafe extern "C" fn add_passage(ranking: *mut Ranking) {
     // SAFETY: the caller's.
     let ranking = unsafe { &mut *ranking };
-    ranking.index.add(&ranking.text());
+    ranking.index.add(&String::from_utf8_lossy(&ranking.text));
 }
 
 /// The next passage is none that is searched.
@@ -106,7 +92,7 @@ pub unsafe extern "C" fn remove_passage(ranking: *mut Ranking, passage: usize) {
 pub unsafe extern "C" fn score_words(ranking: *mut Ranking) -> *mut f32 {
     // SAFETY: the caller's.
     let ranking = unsafe { &mut *ranking };
-    let words = Words::new(&ranking.text(), &ranking.index);
+    let words = Words::new(&String::from_utf8_lossy(&ranking.text), &ranking.index);
     ranking.count_beside_meaning = words.count_beside_meaning();
     ranking.words = words.scores(&ranking.index);
     ranking.words.as_mut_ptr()
@@ -136,10 +122,13 @@ pub unsafe extern "C" fn similarity_room(ranking: *mut Ranking) -> *mut f32 {
 pub unsafe extern "C" fn usual_weight(ranking: *const Ranking, is_built_in: bool) -> f32 {
     // SAFETY: the caller's.
     let ranking = unsafe { &*ranking };
-    if is_built_in { weight_of_built_in(&ranking.text(), &ranking.index) } else { WEIGHT }
+    match is_built_in {
+        true => weight_of_built_in(&String::from_utf8_lossy(&ranking.text), &ranking.index),
+        false => WEIGHT,
+    }
 }
 
-/// The number of passages of each kind of score that are ranked, at least so many.
+/// The number of best passages by words, and by meaning, that are ranked together: `least` or more.
 #[unsafe(no_mangle)]
 pub extern "C" fn usual_depth(least: usize) -> usize {
     DEPTH.max(least)
@@ -158,11 +147,7 @@ pub unsafe extern "C" fn rank(ranking: *mut Ranking, by: u32, weight: f32, depth
     let meaning = (by & MEANING != 0).then_some(ranking.meaning.as_slice());
     let counts = by & WORDS != 0 && (meaning.is_none() || ranking.count_beside_meaning);
     let words = counts.then_some(ranking.words.as_slice());
-    let hits = Scores { meaning, words }.rank(weight, depth);
-    let number = |passage| u32::try_from(passage).unwrap_or(u32::MAX);
-    let ranked =
-        hits.iter().map(|hit| RankedPassage { passage: number(hit.passage), score: hit.score });
-    ranking.hits = ranked.collect();
+    ranking.hits = Scores { meaning, words }.rank(weight, depth);
     ranking.hits.len()
 }
 
@@ -172,7 +157,7 @@ pub unsafe extern "C" fn rank(ranking: *mut Ranking, by: u32, weight: f32, depth
 ///
 /// As [`text_room`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hits(ranking: *const Ranking) -> *const RankedPassage {
+pub unsafe extern "C" fn hits(ranking: *const Ranking) -> *const Hit {
     // SAFETY: the caller's.
     unsafe { &*ranking }.hits.as_ptr()
 }

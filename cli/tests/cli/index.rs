@@ -15,7 +15,7 @@ use crate::{failure, objects};
 /// Long after a line should have come.
 const LONG: Duration = Duration::from_secs(120);
 
-/// A program that watches a folder, and what it says.
+/// A program that watches a folder, and the lines that it prints.
 struct Watching {
     child: Child,
     lines: Receiver<String>,

@@ -79,12 +79,13 @@ impl Store<'_> {
         Ok(Stored { earlier, ..self.in_root(&root, key) })
     }
 
-    /// The index of the folder `root` among all others.
+    /// The index of the folder `root` in the user's folder of indices.
     fn in_store(&self, root: &Path) -> Stored {
         let of = digest(root.as_os_str().as_encoded_bytes());
         self.stored(root, of, self.folder, false)
     }
 
+    /// The index of the folder `root` in that folder.
     fn in_root(&self, root: &Path, key: [u8; 16]) -> Stored {
         let of = digest(&[root.as_os_str().as_encoded_bytes(), &key].concat());
         self.stored(root, of, &root.join(OWN_FOLDER), true)

@@ -117,7 +117,7 @@ impl<K: Kinds> Tokenizer<'_, K> {
         Ok(decoded)
     }
 
-    /// Returns true for the tokens that begin and end texts.
+    /// Returns true for a token that begins or ends texts.
     fn is_around_texts(&self, id: u32) -> bool {
         [self.begin, self.ends.begin, self.ends.append].contains(&Some(id)) || self.is_end(id)
     }
