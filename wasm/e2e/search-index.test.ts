@@ -244,7 +244,17 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
       const index = await createIndex({ model: letters(384), store: argument.store });
       const opened = performance.now() - start;
       const binary = await createIndex({ model: letters(384), store: argument.store, vectors: "binary" });
-      return { opened, passages: index.passages, memory: index.memoryBytes, search: await searched(index), binary: await searched(binary) };`, { store });
+      const found = { search: await searched(index), binary: await searched(binary) };
+      // All of these are one task.
+      await new Promise((over) => setTimeout(over));
+      const long = [];
+      new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: "longtask" });
+      const asked = performance.now();
+      await index.search("what do texts take?", { by: "words" });
+      const firstByWords = performance.now() - asked;
+      await new Promise((over) => setTimeout(over, 100));
+      const byWords = await spread((at) => index.search("what do " + at + " texts take?", { by: "words" }));
+      return { opened, passages: index.passages, memory: index.memoryBytes, ...found, firstByWords, byWords, longest: Math.max(0, ...long) };`, { store });
     console.log(JSON.stringify({ store, adding, reload }));
     expect(reload).toMatchObject({ passages });
     expect(reload["memory"]).toBeLessThan(1.2 * 384 * passages + 2_000_000);
